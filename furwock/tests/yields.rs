@@ -116,7 +116,7 @@ fn keep_two_processors() {
 fn is_single() -> bool {
     let is_single = thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
     if is_single {
-        println!("not tried: on one processor no thread asks");
+        println!("not tried: on one processor no thread does it");
     }
     is_single
 }

@@ -74,13 +74,19 @@ fn look(map: *const Header, tid: u32, own: u32) -> Option<bool> {
     known
 }
 
-/// Whether the calling thread's byte says that it runs, after a few switches at the latest.
+/// Whether the calling thread's byte says that it runs.
+#[cfg(not(any(loom, shuttle, simulated)))]
+fn is_noted(states: &[AtomicU8], own: u32) -> bool {
+    judged(states, own, own).0 == Some(true)
+}
+
+/// The same, after a few switches at the latest.
 #[cfg(not(any(loom, shuttle, simulated)))]
 fn is_noted_soon(states: &[AtomicU8], own: u32) -> bool {
     (0..SWITCHES).any(|_| {
         // It comes back by a switch.
         _ = super::thread::nap_for(1);
-        judged(states, own, own).0 == Some(true)
+        is_noted(states, own)
     })
 }
 
@@ -125,7 +131,7 @@ pub(crate) fn watch(descriptor: libc::c_int, own: u32) -> bool {
     let states = unsafe { core::slice::from_raw_parts(map.add(1).cast::<AtomicU8>(), size) };
     // Of itself, this thread knows that it runs. A thread that has become the process's only one by
     // exec took over another's id, and is known by it from its next switch on.
-    if judged(states, own, own).0 != Some(true) && !is_noted_soon(states, own) {
+    if !is_noted(states, own) && !is_noted_soon(states, own) {
         // SAFETY: nothing refers to it any more.
         unsafe { libc::munmap(map.cast(), size_of::<Header>() + size) };
         return false;
