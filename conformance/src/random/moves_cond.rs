@@ -33,8 +33,13 @@ impl Moves<'_> {
             }
             Phase::Locks(_) => {}
             _ => {
-                if step.call == Call::TimedWait && (pending.late || step.time == Time::Soon) {
-                    self.phase(pending.late, thread, Phase::Locks(ETIMEDOUT.into()));
+                let soon = step.time == Time::Soon;
+                if step.call == Call::TimedWait && (pending.late || soon) {
+                    // The timer of a thread that sleeps may be late itself: until the thread has
+                    // gone on, a signal finds it in the queue. Where its mutex is held, nobody
+                    // sees whether it has gone on.
+                    let urgent = pending.late && (!soon || mutex.owner.is_none());
+                    self.phase(urgent, thread, Phase::Locks(ETIMEDOUT.into()));
                 }
                 if is_cancelled {
                     self.phase(true, thread, Phase::Locks(CANCELLED));
@@ -82,4 +87,72 @@ fn set_notified(state: &mut State, thread: u8) {
 
 fn set_done(state: &mut State, thread: u8) {
     state.threads[usize::from(thread)].doing = Doing::Done(0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::kind::Kind;
+    use crate::random::state::{Answer, advance};
+    use crate::random::step::Step;
+
+    const WAITER: u8 = 0;
+    const OWNER: u8 = 1;
+    const MUTEX: u8 = 0;
+    const COND: u8 = 1;
+
+    fn make(name: &str) -> Kind {
+        *Kind::all().iter().find(|kind| kind.name() == name).expect("a kind of that name")
+    }
+
+    /// A thread waits at a condvar and its deadline has passed.
+    fn late(time: Time, owner: Option<u8>) -> State {
+        let mut state = State::new();
+        let mutex = Object::new(make("mutex-normal-static"));
+        let count = owner.map_or(0, |_| 1);
+        state.objects[usize::from(MUTEX)] = Object { owner, count, ..mutex };
+        state.objects[usize::from(COND)] = Object::new(make("cond-realtime-static"));
+        let step = Step { with: MUTEX, time, ..Step::new(WAITER, Call::TimedWait, COND) };
+        state.begin(step);
+        state.be_late(WAITER);
+        set_phase(&mut state, WAITER, Phase::Waits);
+        state
+    }
+
+    /// Whether the wait may return `answer`, after a broadcast and an unlock if it has to.
+    fn may_return(settled: &[State], answer: Answer) -> bool {
+        let step = |states: &[State], call, at| {
+            let mut states = states.to_vec();
+            states.iter_mut().for_each(|state| state.begin(Step::new(OWNER, call, at)));
+            advance(&states, &[(OWNER, 0)])
+        };
+        let woken = step(settled, Call::Broadcast, COND);
+        !advance(&step(&woken, Call::Unlock, MUTEX), &[(WAITER, answer)]).is_empty()
+    }
+
+    /// What may be the case while all threads sleep.
+    fn settle(state: State) -> Vec<State> {
+        let mut quiet = advance(&[state], &[]);
+        quiet.retain(State::is_quiet);
+        quiet
+    }
+
+    #[test]
+    fn a_late_waiter_that_sleeps_may_be_notified_or_not() {
+        let settled = settle(late(Time::Soon, Some(OWNER)));
+        assert!(may_return(&settled, 0));
+        assert!(may_return(&settled, ETIMEDOUT.into()));
+    }
+
+    #[test]
+    fn a_late_waiter_must_go_on_where_its_mutex_is_free() {
+        assert!(settle(late(Time::Soon, None)).is_empty());
+    }
+
+    #[test]
+    fn a_deadline_that_had_passed_before_the_call_ends_it() {
+        let settled = settle(late(Time::Past, Some(OWNER)));
+        assert!(!may_return(&settled, 0));
+        assert!(may_return(&settled, ETIMEDOUT.into()));
+    }
 }
