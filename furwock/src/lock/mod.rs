@@ -1,5 +1,6 @@
 //! Raw locks: algorithms on a word, without data, guards or poisoning.
 
+mod balance;
 mod barrier;
 mod bits;
 mod busy;

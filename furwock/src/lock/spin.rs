@@ -34,15 +34,15 @@ pub(super) const SPELLS_BEFORE: usize = 4;
 
 /// Of a bucket's advice: how many wakes at once have paid; what looks before a sleep have paid
 /// (`patience`), in a rwlock's what its word looked like (`surplus`); what spells of spinning came
-/// to (`pays`); in a mutex's what signals did that woke their waiter at once (`condvar`), in a
-/// rwlock's what yields did (`yields`); and in a mutex's what yields to its holder did.
+/// to (`pays`); what yields did (`yields`): a rwlock's waiters', or a mutex's to its holder; and in
+/// a mutex's what signals did that woke their waiter at once (`balance`).
 const WAKES_AHEAD: usize = 0;
 pub(super) const LOOKS: usize = 1;
 pub(super) const CROWDING: usize = 1;
 const SPINNING: usize = 2;
-pub(super) const SIGNALS: usize = 3;
 pub(super) const YIELDS: usize = 3;
-pub(super) const HOLDER_YIELDS: usize = 4;
+pub(super) const HOLDER_YIELDS: usize = 3;
+pub(super) const SIGNALS: usize = 4;
 
 /// The most wakes that are on their way to a lock at once, and for each processor.
 pub(super) const MOST_AHEAD: u32 = 127;

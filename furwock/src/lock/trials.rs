@@ -1,5 +1,5 @@
 //! What is tried less often the more often it was in vain: spinning for a lock whose holder may be
-//! off its processor, and waking a signalled thread before its mutex is free.
+//! off its processor, and yielding to others before a sleep.
 //!
 //! A bucket keeps the outcomes, in a word of its advice. At first, and as long as it pays, it is
 //! tried each time. Once it was in vain so many times in a row as the caller says, it is tried now

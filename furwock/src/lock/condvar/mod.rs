@@ -6,7 +6,7 @@
 //! mutex (`RawMutex::receive`): it moves them to the queue of a mutex that is held, whose release
 //! will wake the first, and wakes them if the mutex is free. A broadcast moves all but those that
 //! it wakes. So no thread is woken before it can have the mutex, with one exception: a signal wakes
-//! its waiter at once where threads woken so have found the mutex free
+//! its waiter at once, unless threads woken so had to sleep again for the mutex
 //! (`RawMutex::signal_wakes_as`). The ordering arguments are in ORDERING.md (C-1 ff.).
 
 pub(crate) mod task;

@@ -2,22 +2,17 @@
 //! (ORDERING.md, C-2 and C-3).
 
 use super::RawMutex;
-use super::state::{BITS, OWNER, expecting, is_free};
+use super::state::{BITS, HANDOFF, OWNER, expecting, is_free};
+use crate::lock::balance::{self, came_off, said_nothing};
 use crate::lock::bits::Role;
 use crate::lock::contender::{Contender, cleaned};
 use crate::lock::options::Options;
 use crate::lock::spin::{SIGNALS, how_far_ahead};
-use crate::lock::trials;
 use crate::lock::yields;
 use crate::lot::{self, Held, Key, LockedPair, Verdict};
 use crate::prim::atomic::Ordering;
 use crate::prim::current_cpu;
 use crate::prim::mutant::{self, Mutant};
-
-/// So many threads in a row that were woken early, and found the mutex held, show that it doesn't
-/// pay, as long as none found it free on another processor than its waker's. (Fewer happen by
-/// chance where four of five find it free.)
-const WAKES_IN_VAIN: u32 = 8;
 
 impl RawMutex {
     /// Lets up to `most` of a condvar's waiters, queued at `from`, go on to this mutex. Returns how
@@ -71,20 +66,25 @@ impl RawMutex {
     /// How a signal wakes a waiter that will lock this mutex; `None` if it is to be moved, for the
     /// release to wake. Not to be relied upon: the mutex may be locked, or released, meanwhile.
     ///
-    /// If the mutex is free, nothing else would wake it. If it is held, and no other thread waits
-    /// for it, a wake takes as long as the rest of many critical sections. The bucket remembers
-    /// whether the woken threads found the mutex free, on another processor than their waker's, and
-    /// otherwise they are moved. So are they where priorities count, so that the mutex's queue puts
-    /// them in order, and on one processor, where a woken thread may take the place of the thread
-    /// that holds the mutex.
+    /// If the mutex is free, nothing else would wake it. If it is held, the woken thread most often
+    /// has it as soon as it is released, or a little later: it is awake by then, while one that the
+    /// release wakes has yet to come. So few threads sleep for the mutex. Where woken threads find
+    /// it held again and again, and sleep, or take the processor from the thread that holds it,
+    /// waiters are moved: the bucket keeps a balance (`balance`). They are moved, too, where the
+    /// mutex is promised to a sleeper, and where priorities count, so that the mutex's queue puts
+    /// them in order.
     pub(in crate::lock) fn signal_wakes_as(&self) -> Option<Verdict> {
         let word = self.word.load(Ordering::Relaxed);
         if is_free(word) {
             return Some(Verdict::WOKEN);
         }
-        let wakes = word & !OWNER == 0 && pays_to_wake_early(self.key());
-        let held = || Held { owner: word & OWNER, waker_cpu: current_cpu() };
-        wakes.then(|| Verdict::woken_to_held(held()))
+        if word & HANDOFF != 0 || !pays_to_wake_early(self.key()) {
+            return None;
+        }
+        // (On which processor another thread holds it isn't known.)
+        let holds = word & OWNER == lot::tid();
+        let waker_cpu = if holds { current_cpu() } else { u32::MAX };
+        Some(Verdict::woken_to_held(Held { owner: word & OWNER, waker_cpu }))
     }
 
     /// Has the next signal on this mutex, if it is held, wake its waiter.
@@ -93,25 +93,34 @@ impl RawMutex {
         lot::advice(self.key())[SIGNALS].store(1, Ordering::Relaxed);
     }
 
-    /// `lock` for a waiter that was woken while the mutex was held. Learns whether it still was.
+    /// `lock` for a waiter that was woken while the mutex was held. Its wake has come off if it
+    /// gets the mutex without another sleep, on another processor than the waker's.
     ///
-    /// A free mutex says nothing to a waiter on its waker's processor: it has only run once its
-    /// waker was off it, and the release might as well have woken it. If the waker still holds the
-    /// mutex, the waiter has taken the processor from it. So it doesn't spin, but gives the
-    /// processor back.
+    /// On the waker's, a free mutex says nothing: the waiter has only run once its waker was off
+    /// the processor, and the release might as well have woken it. If the waker still holds the
+    /// mutex, the waiter has taken the processor from it: in vain. So it doesn't spin, but gives
+    /// the processor back. (Where there is one processor, each wake is of this kind, and has come
+    /// off unless the waiter sleeps again.)
     fn lock_woken_early(&self, held: Held) {
-        let is_taken = self.try_lock();
+        let learnt = || &lot::advice(self.key())[SIGNALS];
         let is_near = current_cpu() == held.waker_cpu && held.waker_cpu != u32::MAX;
-        let says_nothing = is_taken && is_near;
-        if !cfg!(any(loom, shuttle)) && !says_nothing {
-            trials::learn(&lot::advice(self.key())[SIGNALS], is_taken);
+        let tells = !is_near || lot::is_single();
+        if self.try_lock() {
+            return if tells { came_off(learnt()) } else { said_nothing(learnt()) };
         }
-        if is_taken || mutant::active(Mutant::WokenEarlyGoesOn) {
+        if mutant::active(Mutant::WokenEarlyGoesOn) {
             return;
         }
         if !is_near || self.word.load(Ordering::Relaxed) & OWNER != held.owner {
-            self.lock();
-        } else if !yields::to_holder(self.key(), BITS.probing.spin_ns(), || self.try_lock()) {
+            let status = self.lock_slow(&const { Options::new() });
+            if status.is_some_and(|status| status.sleeps == 0) {
+                came_off(learnt());
+            }
+        } else if yields::to_holder(self.key(), BITS.probing.spin_ns(), || self.try_lock()) {
+            if tells {
+                came_off(learnt());
+            }
+        } else {
             Contender::new(self, &const { Options::new() }).queueing_first().contend();
         }
     }
@@ -161,7 +170,7 @@ fn pays_to_wake_early(mutex: Key) -> bool {
         // In a model both happen, one after the other.
         return learnt.fetch_xor(1, Ordering::Relaxed) != 0;
     }
-    !lot::is_single() && !lot::are_there_ranks() && trials::are_due(learnt, WAKES_IN_VAIN)
+    !lot::are_there_ranks() && balance::pays(learnt)
 }
 
 /// Chooses the first waiters that wait with `mutex`, as many as should be on their way to it; each
@@ -179,4 +188,40 @@ fn choose_claiming(pair: &mut LockedPair<'_>, from: Key, mutex: &RawMutex) -> us
         }
     }
     chosen
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// How a signal on this mutex wakes, if nothing is known there and no priorities count.
+    fn wakes_as(mutex: &RawMutex) -> Option<Verdict> {
+        lot::advice(mutex.key())[SIGNALS].store(0, Ordering::Relaxed);
+        mutex.signal_wakes_as()
+    }
+
+    #[test]
+    fn a_signal_wakes_at_once_unless_the_mutex_is_promised() {
+        let mutex = RawMutex::new();
+        assert!(wakes_as(&mutex).is_some_and(|verdict| verdict.mutex_held.is_none()));
+        mutex.lock();
+        let ranks = lot::are_there_ranks();
+        let held = |verdict: Verdict| verdict.mutex_held.is_some();
+        assert_eq!(wakes_as(&mutex).is_some_and(held), !ranks);
+        mutex.word.fetch_or(crate::lock::mutex::state::PARKED, Ordering::Relaxed);
+        assert_eq!(wakes_as(&mutex).is_some_and(held), !ranks, "others sleep");
+        mutex.word.fetch_or(HANDOFF, Ordering::Relaxed);
+        assert!(wakes_as(&mutex).is_none());
+    }
+
+    #[test]
+    fn only_a_signaller_that_holds_the_mutex_is_on_its_processor() {
+        let mutex = RawMutex::new();
+        mutex.lock();
+        let cpu = || wakes_as(&mutex)?.mutex_held.map(|held| held.waker_cpu);
+        let another = std::thread::scope(|scope| scope.spawn(cpu).join().unwrap());
+        assert!(another.is_none_or(|cpu| cpu == u32::MAX));
+        // (Where it is known.)
+        assert!(cpu().is_none_or(|cpu| cpu != u32::MAX) || current_cpu() == u32::MAX);
+    }
 }

@@ -1,0 +1,130 @@
+//! Whether something pays that saves more where it comes off than it costs where it doesn't, and
+//! that changes how a lock's threads run: waking a signalled thread before its mutex is free.
+//!
+//! Threads that meet at a lock fall into step, and stay in it: either those that run find the lock
+//! free, or most sleep in its queue and each release wakes one. A single trial tells little of the
+//! other way. So a bucket keeps a balance of what all occasions came to, in a word of its advice,
+//! which no short run of bad luck ends; and where it has ended, the next trial is a run of many.
+//!
+//! Each is charged in advance, so that no more are under way at a time than the balance allows: a
+//! thread that signals a thousand others while it holds their mutex wakes some of them.
+
+use crate::prim::atomic::{AtomicU32, Ordering};
+
+/// What one that came off makes up for. (Of those at a queue with one place three in four are in
+/// vain, and it is better to do without; with 16 places one in two is, and it isn't:
+/// docs/experiments.md, "A signal wakes at once".)
+const WORTH: u32 = 2;
+
+/// So many in vain that nothing has made up for show that it doesn't pay.
+const ENOUGH: u32 = 64;
+
+/// So many occasions later it is tried again, until half of `ENOUGH` more are in vain.
+const AGAIN_AFTER: u32 = 1 << 10;
+
+/// In the word: how many are under way, or were in vain and nothing has made up for them; above
+/// that, the occasions since those were enough.
+const CHARGED: u32 = 0xff;
+const ONE_OCCASION: u32 = CHARGED + 1;
+
+/// Whether to do it, on this occasion. If so, it counts as in vain until `came_off` or
+/// `said_nothing`.
+pub(super) fn pays(learnt: &AtomicU32) -> bool {
+    let (pays, new) = after_occasion(learnt.load(Ordering::Relaxed));
+    learnt.store(new, Ordering::Relaxed);
+    pays
+}
+
+/// One that was done came off.
+pub(super) fn came_off(learnt: &AtomicU32) {
+    pay_back(learnt, 1 + WORTH);
+}
+
+/// One that was done doesn't tell whether it paid.
+pub(super) fn said_nothing(learnt: &AtomicU32) {
+    pay_back(learnt, 1);
+}
+
+fn pay_back(learnt: &AtomicU32, charges: u32) {
+    let charged = learnt.load(Ordering::Relaxed) & CHARGED;
+    learnt.store(charged.saturating_sub(charges), Ordering::Relaxed);
+}
+
+fn after_occasion(word: u32) -> (bool, u32) {
+    if word & CHARGED < ENOUGH {
+        (true, word + 1)
+    } else if word / ONE_OCCASION < AGAIN_AFTER {
+        (false, word + ONE_OCCASION)
+    } else {
+        (true, ENOUGH / 2 + 1)
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// How many of so many occasions are taken, if one in `each` comes off.
+    fn taken_of(occasions: u32, each: u32, learnt: &AtomicU32) -> u32 {
+        let mut taken = 0;
+        for _ in 0..occasions {
+            if pays(learnt) {
+                if taken % each == 0 {
+                    came_off(learnt);
+                }
+                taken += 1;
+            }
+        }
+        taken
+    }
+
+    #[test]
+    fn it_goes_on_where_one_in_three_comes_off() {
+        for each in [1, 2, 3] {
+            assert_eq!(taken_of(100_000, each, &AtomicU32::new(0)), 100_000);
+        }
+    }
+
+    #[test]
+    fn it_ends_where_fewer_do_and_is_tried_in_runs() {
+        for each in [4, 100] {
+            let learnt = AtomicU32::new(0);
+            let first = taken_of(1_000, each, &learnt);
+            assert!((ENOUGH..8 * ENOUGH).contains(&first), "{first}, one in {each}");
+            let taken = taken_of(100_000, each, &learnt);
+            assert!((2_000..13_000).contains(&taken), "{taken} of 100,000, one in {each}");
+        }
+    }
+
+    #[test]
+    fn a_run_of_bad_luck_does_not_end_it() {
+        let learnt = AtomicU32::new(0);
+        taken_of(1_000, 2, &learnt);
+        assert_eq!(taken_of(ENOUGH - 2, u32::MAX, &learnt), ENOUGH - 2);
+        assert!(pays(&learnt));
+    }
+
+    #[test]
+    fn a_run_of_trials_brings_it_back() {
+        let learnt = AtomicU32::new(0);
+        taken_of(5_000, u32::MAX, &learnt);
+        assert!(taken_of(10_000, 2, &learnt) > 10_000 - 2 * AGAIN_AFTER);
+    }
+
+    #[test]
+    fn no_more_are_under_way_than_would_be_too_many_in_vain() {
+        let learnt = AtomicU32::new(0);
+        assert_eq!((0..1_000).filter(|_| pays(&learnt)).count(), ENOUGH as usize);
+        (0..ENOUGH).for_each(|_| said_nothing(&learnt));
+        assert_eq!(learnt.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn any_word_waits_for_so_many_occasions_at_most() {
+        for word in (0..1 << 12).chain([u32::MAX, u32::MAX - CHARGED, ENOUGH + ONE_OCCASION]) {
+            let learnt = AtomicU32::new(word);
+            let waited = (0..=AGAIN_AFTER).take_while(|_| !pays(&learnt)).count();
+            assert!(waited <= AGAIN_AFTER as usize, "{word:#x}");
+        }
+    }
+}
