@@ -22,7 +22,7 @@ furwock=$target/release/furwock
 std_sync=$target/release/furwock-std-sync
 { [ -x "$furwock" ] && [ -x "$std_sync" ]; } || cargo build --release
 [ $# -gt 0 ] || set -- pigz xz pbzip2 zstd python rust-std cxx go java rustc mold ffmpeg redis \
-    memcached mariadb erlang ruby sbcl tbb stress-ng perf-futex
+    memcached mariadb erlang ocaml ruby sbcl tbb stress-ng perf-futex
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
