@@ -92,8 +92,8 @@ fn set_done(state: &mut State, thread: u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::kind::Kind;
-    use crate::random::state::{Answer, advance};
+    use crate::random::kind::{CondClock, Kind, Made, Rules};
+    use crate::random::state::{Answer, advance, settled};
     use crate::random::step::Step;
 
     const WAITER: u8 = 0;
@@ -101,17 +101,14 @@ mod tests {
     const MUTEX: u8 = 0;
     const COND: u8 = 1;
 
-    fn make(name: &str) -> Kind {
-        *Kind::all().iter().find(|kind| kind.name() == name).expect("a kind of that name")
-    }
-
     /// A thread waits at a condvar and its deadline has passed.
     fn late(time: Time, owner: Option<u8>) -> State {
         let mut state = State::new();
-        let mutex = Object::new(make("mutex-normal-static"));
+        let mutex = Object::new(Kind::Mutex(Rules::Normal, Made::Static));
         let count = owner.map_or(0, |_| 1);
         state.objects[usize::from(MUTEX)] = Object { owner, count, ..mutex };
-        state.objects[usize::from(COND)] = Object::new(make("cond-realtime-static"));
+        state.objects[usize::from(COND)] =
+            Object::new(Kind::Cond(CondClock::Realtime, Made::Static));
         let step = Step { with: MUTEX, time, ..Step::new(WAITER, Call::TimedWait, COND) };
         state.begin(step);
         state.be_late(WAITER);
@@ -120,39 +117,32 @@ mod tests {
     }
 
     /// Whether the wait may return `answer`, after a broadcast and an unlock if it has to.
-    fn may_return(settled: &[State], answer: Answer) -> bool {
+    fn may_return(asleep: &[State], answer: Answer) -> bool {
         let step = |states: &[State], call, at| {
             let mut states = states.to_vec();
             states.iter_mut().for_each(|state| state.begin(Step::new(OWNER, call, at)));
             advance(&states, &[(OWNER, 0)])
         };
-        let woken = step(settled, Call::Broadcast, COND);
+        let woken = step(asleep, Call::Broadcast, COND);
         !advance(&step(&woken, Call::Unlock, MUTEX), &[(WAITER, answer)]).is_empty()
-    }
-
-    /// What may be the case while all threads sleep.
-    fn settle(state: State) -> Vec<State> {
-        let mut quiet = advance(&[state], &[]);
-        quiet.retain(State::is_quiet);
-        quiet
     }
 
     #[test]
     fn a_late_waiter_that_sleeps_may_be_notified_or_not() {
-        let settled = settle(late(Time::Soon, Some(OWNER)));
-        assert!(may_return(&settled, 0));
-        assert!(may_return(&settled, ETIMEDOUT.into()));
+        let asleep = settled(&[late(Time::Soon, Some(OWNER))]);
+        assert!(may_return(&asleep, 0));
+        assert!(may_return(&asleep, ETIMEDOUT.into()));
     }
 
     #[test]
     fn a_late_waiter_must_go_on_where_its_mutex_is_free() {
-        assert!(settle(late(Time::Soon, None)).is_empty());
+        assert!(settled(&[late(Time::Soon, None)]).is_empty());
     }
 
     #[test]
     fn a_deadline_that_had_passed_before_the_call_ends_it() {
-        let settled = settle(late(Time::Past, Some(OWNER)));
-        assert!(!may_return(&settled, 0));
-        assert!(may_return(&settled, ETIMEDOUT.into()));
+        let asleep = settled(&[late(Time::Past, Some(OWNER))]);
+        assert!(!may_return(&asleep, 0));
+        assert!(may_return(&asleep, ETIMEDOUT.into()));
     }
 }

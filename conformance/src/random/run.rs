@@ -7,7 +7,7 @@ use super::kind::{CondClock, Kind};
 use super::legal::{is_legal, numbers};
 use super::make::SIZE;
 use super::perform::Job;
-use super::state::{Answer, Cancel, Doing, Pending, Phase, State, advance};
+use super::state::{Answer, Cancel, Doing, Pending, Phase, State, advance, settled};
 use super::step::{Call, Clock, OBJECTS, Step, THREADS, Time};
 use super::trace::{Event, Failure};
 use super::worker::{Worker, install_handlers};
@@ -176,8 +176,7 @@ impl Run<'_> {
             let handled = self.stage.workers.iter().all(Worker::has_handled);
             if handled && self.are_asleep() {
                 self.note_late();
-                let mut quiet = advance(&self.states, &[]);
-                quiet.retain(State::is_quiet);
+                let mut quiet = settled(&self.states);
                 if !quiet.is_empty() {
                     quiet.iter_mut().for_each(State::fall_asleep);
                     self.states = quiet;

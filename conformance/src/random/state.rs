@@ -190,6 +190,13 @@ impl State {
     }
 }
 
+/// What may be the case once nothing has to happen any more.
+pub(super) fn settled(states: &[State]) -> Vec<State> {
+    let mut quiet = advance(states, &[]);
+    quiet.retain(State::is_quiet);
+    quiet
+}
+
 /// What may be the case after these returns, in any order, and whatever else may have happened.
 pub(super) fn advance(states: &[State], returned: &[(u8, Answer)]) -> Vec<State> {
     let all = (1u32 << returned.len()) - 1;

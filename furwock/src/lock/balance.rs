@@ -11,6 +11,9 @@
 
 use crate::prim::atomic::{AtomicU32, Ordering};
 
+/// A model has no outcomes to learn from: in one both ways happen, one after the other.
+const IS_MODEL: bool = cfg!(any(loom, shuttle));
+
 /// What one that came off makes up for. (Of those at a queue with one place three in four are in
 /// vain, and it is better to do without; with 16 places one in two is, and it isn't:
 /// docs/experiments.md, "A signal wakes at once".)
@@ -30,6 +33,9 @@ const ONE_OCCASION: u32 = CHARGED + 1;
 /// Whether to do it, on this occasion. If so, it counts as in vain until `came_off` or
 /// `said_nothing`.
 pub(super) fn pays(learnt: &AtomicU32) -> bool {
+    if IS_MODEL {
+        return learnt.fetch_xor(1, Ordering::Relaxed) != 0;
+    }
     let (pays, new) = after_occasion(learnt.load(Ordering::Relaxed));
     learnt.store(new, Ordering::Relaxed);
     pays
@@ -46,8 +52,10 @@ pub(super) fn said_nothing(learnt: &AtomicU32) {
 }
 
 fn pay_back(learnt: &AtomicU32, charges: u32) {
-    let charged = learnt.load(Ordering::Relaxed) & CHARGED;
-    learnt.store(charged.saturating_sub(charges), Ordering::Relaxed);
+    if !IS_MODEL {
+        let charged = learnt.load(Ordering::Relaxed) & CHARGED;
+        learnt.store(charged.saturating_sub(charges), Ordering::Relaxed);
+    }
 }
 
 fn after_occasion(word: u32) -> (bool, u32) {

@@ -10,7 +10,7 @@ use crate::lock::options::Options;
 use crate::lock::spin::{SIGNALS, how_far_ahead};
 use crate::lock::yields;
 use crate::lot::{self, Held, Key, LockedPair, Verdict};
-use crate::prim::atomic::Ordering;
+use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::current_cpu;
 use crate::prim::mutant::{self, Mutant};
 
@@ -78,7 +78,8 @@ impl RawMutex {
         if is_free(word) {
             return Some(Verdict::WOKEN);
         }
-        if word & HANDOFF != 0 || !pays_to_wake_early(self.key()) {
+        let may = word & HANDOFF == 0 && !lot::are_there_ranks();
+        if !(may && balance::pays(self.early_wakes())) {
             return None;
         }
         // (On which processor another thread holds it isn't known.)
@@ -90,7 +91,12 @@ impl RawMutex {
     /// Has the next signal on this mutex, if it is held, wake its waiter.
     #[cfg(all(test, loom))]
     pub(crate) fn next_signal_wakes_early(&self) {
-        lot::advice(self.key())[SIGNALS].store(1, Ordering::Relaxed);
+        self.early_wakes().store(1, Ordering::Relaxed);
+    }
+
+    /// What came of signals that woke their waiter though the mutex was held.
+    fn early_wakes(&self) -> &'static AtomicU32 {
+        &lot::advice(self.key())[SIGNALS]
     }
 
     /// `lock` for a waiter that was woken while the mutex was held. Its wake has come off if it
@@ -102,11 +108,14 @@ impl RawMutex {
     /// the processor back. (Where there is one processor, each wake is of this kind, and has come
     /// off unless the waiter sleeps again.)
     fn lock_woken_early(&self, held: Held) {
-        let learnt = || &lot::advice(self.key())[SIGNALS];
         let is_near = current_cpu() == held.waker_cpu && held.waker_cpu != u32::MAX;
         let tells = !is_near || lot::is_single();
         if self.try_lock() {
-            return if tells { came_off(learnt()) } else { said_nothing(learnt()) };
+            return if tells {
+                came_off(self.early_wakes())
+            } else {
+                said_nothing(self.early_wakes())
+            };
         }
         if mutant::active(Mutant::WokenEarlyGoesOn) {
             return;
@@ -114,11 +123,11 @@ impl RawMutex {
         if !is_near || self.word.load(Ordering::Relaxed) & OWNER != held.owner {
             let status = self.lock_slow(&const { Options::new() });
             if status.is_some_and(|status| status.sleeps == 0) {
-                came_off(learnt());
+                came_off(self.early_wakes());
             }
         } else if yields::to_holder(self.key(), BITS.probing.spin_ns(), || self.try_lock()) {
             if tells {
-                came_off(learnt());
+                came_off(self.early_wakes());
             }
         } else {
             Contender::new(self, &const { Options::new() }).queueing_first().contend();
@@ -163,16 +172,6 @@ impl RawMutex {
     }
 }
 
-/// Whether to wake a signalled thread though its mutex, whose key this is, is held.
-fn pays_to_wake_early(mutex: Key) -> bool {
-    let learnt = &lot::advice(mutex)[SIGNALS];
-    if cfg!(any(loom, shuttle)) {
-        // In a model both happen, one after the other.
-        return learnt.fetch_xor(1, Ordering::Relaxed) != 0;
-    }
-    !lot::are_there_ranks() && balance::pays(learnt)
-}
-
 /// Chooses the first waiters that wait with `mutex`, as many as should be on their way to it; each
 /// takes back one claim. (A waiter with another mutex would leave the claim standing.)
 fn choose_claiming(pair: &mut LockedPair<'_>, from: Key, mutex: &RawMutex) -> usize {
@@ -193,10 +192,11 @@ fn choose_claiming(pair: &mut LockedPair<'_>, from: Key, mutex: &RawMutex) -> us
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+    use crate::lock::mutex::state::PARKED;
 
     /// How a signal on this mutex wakes, if nothing is known there and no priorities count.
     fn wakes_as(mutex: &RawMutex) -> Option<Verdict> {
-        lot::advice(mutex.key())[SIGNALS].store(0, Ordering::Relaxed);
+        mutex.early_wakes().store(0, Ordering::Relaxed);
         mutex.signal_wakes_as()
     }
 
@@ -208,7 +208,7 @@ mod tests {
         let ranks = lot::are_there_ranks();
         let held = |verdict: Verdict| verdict.mutex_held.is_some();
         assert_eq!(wakes_as(&mutex).is_some_and(held), !ranks);
-        mutex.word.fetch_or(crate::lock::mutex::state::PARKED, Ordering::Relaxed);
+        mutex.word.fetch_or(PARKED, Ordering::Relaxed);
         assert_eq!(wakes_as(&mutex).is_some_and(held), !ranks, "others sleep");
         mutex.word.fetch_or(HANDOFF, Ordering::Relaxed);
         assert!(wakes_as(&mutex).is_none());
