@@ -360,13 +360,19 @@ fn a_page_and_values_are_written() {
     let page = fs::read_to_string(page).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("1/1 x 2"), "{page}");
     assert!(page.contains("How we measured"));
-    for text in ["best fair peer", "furwock/fair", "the best fair peer of each case", "Jain"] {
+    for text in ["best fair peer", "furwock/fair", "Jain"] {
         assert!(page.contains(text), "{text}: {page}");
     }
     let values = fs::read_to_string(values).unwrap();
     let mut lines = values.lines();
     assert!(lines.next().unwrap().starts_with("benchmark,case,implementation,figure,"));
     assert!(lines.any(|line| line.starts_with("mutex,1/1 x 2,std,ops_per_second,1,")), "{values}");
+    // On a busy machine the only peer may have been unfair.
+    let jain = values.lines().find_map(|line| line.strip_prefix("mutex,1/1 x 2,std,jain,1,"));
+    let (jain, _) = jain.unwrap().split_once(',').unwrap();
+    let jain: f64 = jain.parse().unwrap();
+    let is_compared = page.contains("the best fair peer of each case");
+    assert_eq!(is_compared, jain >= 0.9, "{jain}: {page}");
 
     let nowhere = ["--report", "/no/such/folder/page.html"];
     let run = tiny(&scratch, &[&words[..], &nowhere].concat());
