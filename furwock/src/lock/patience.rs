@@ -1,21 +1,32 @@
 //! Whether it pays to look a little longer before a sleep, where a thread waits for what another is
 //! to do: each bucket keeps what such waits learnt there.
 //!
-//! A look that is rewarded saves a sleep and a wake, across processors some 25 us; one that isn't
+//! A look that is rewarded saves a sleep and a wake, across processors some 30 us; one that isn't
 //! costs its time. So the time is set to a little more than it lately took, halves with each
 //! failure, down to none, and now and then a wait looks for as long as a sleep and a wake would
 //! take, to see how things are now: two threads that answer each other have to be awake both to
 //! find out that they needn't sleep. The more such trials fail, the rarer they become.
+//!
+//! A look that was rewarded has saved nothing if its thread sleeps all the same, for something
+//! else, and goes on no later than it would have with the one sleep: it would have found that free.
+//! Python's threads need the interpreter's lock for all that they do with a lock that they waited
+//! for, and its holder releases that one first. Such a look counts as one that failed, as soon as
+//! its thread looks again.
 
-use super::spin::LOOKS;
-use crate::lot::{self, Key};
+use super::spin::{LEARNT_BEFORE, LOOKED_AT, LOOKS, REWARDED};
+use crate::lot::{self, Key, Notes};
 use crate::prim::adjustable;
 use crate::prim::atomic::Ordering;
 use crate::prim::spin_loop;
+use crate::sys::clock::monotonic_ns;
 
-/// Pauses between two looks, about 0.1 us.
+/// How long a thread pauses between two looks, in nanoseconds.
+const LOOK_NS: u32 = 100;
+/// Pauses between two looks where nothing can be measured, and what a look at the clock takes at
+/// least, in nanoseconds.
 const PAUSES: u32 = 8;
-/// The looks of a trial, some 30 us, and the most that are learnt.
+const CLOCK_NS: u64 = 25;
+/// The looks of a trial, and the most that are learnt: 30 us.
 const MOST: u32 = 300;
 /// Fewer aren't worth the bother.
 const LEAST: u32 = 4;
@@ -58,6 +69,14 @@ impl Learnt {
         let paid = if paid < least { 0 } else { paid.min(adjustable!(MOST, TrialLooks)) };
         Self { looks: paid, interval, waits: (self.waits + 1) & 0xffff }
     }
+
+    /// What it would be had a look failed before which so much had been learnt: no more hopeful
+    /// than it is, since others may have learnt of failures meanwhile.
+    fn without(self, before: Self) -> Self {
+        let failed = before.after(0, false);
+        let interval = self.interval.max(failed.interval);
+        Self { looks: self.looks.min(failed.looks), interval, waits: self.waits }
+    }
 }
 
 /// Calls `ready` now and then, as long as that has paid lately at `key`. Returns whether it was.
@@ -65,22 +84,103 @@ pub(crate) fn spin_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
     if cfg!(any(loom, shuttle)) || lot::is_single() {
         return false;
     }
+    // (A thread that has never slept has nothing to look back on.)
+    let notes = lot::known_own().map(|thread| &thread.notes);
+    notes.inspect(|notes| look_back(notes));
     let word = &lot::advice(key)[LOOKS];
-    let learnt = Learnt::from_word(word.load(Ordering::Relaxed));
+    let before = word.load(Ordering::Relaxed);
+    let learnt = Learnt::from_word(before);
     // (A rwlock in the same bucket leaves other numbers there.)
     let trial = adjustable!(MOST, TrialLooks);
     let most = if learnt.is_trial() { trial } else { learnt.looks.min(trial) };
+    let pauses = if most == 0 { 0 } else { pauses() };
     let mut looks = 0;
     let mut is_ready = false;
     while looks < most && !is_ready {
-        for _ in 0..adjustable!(PAUSES, LookPauses) {
+        for _ in 0..pauses {
             spin_loop();
         }
         looks += 1;
         is_ready = ready();
     }
     word.store(learnt.after(looks, is_ready).to_word(), Ordering::Relaxed);
+    if let Some(Notes { times, counts, woke_at }) = notes.filter(|_| is_ready) {
+        times[LOOKED_AT].store(key.to_bits(), Ordering::Relaxed);
+        counts[LEARNT_BEFORE].store(before, Ordering::Relaxed);
+        woke_at.store(0, Ordering::Relaxed);
+        times[REWARDED].store(monotonic_ns(), Ordering::Relaxed);
+    }
     is_ready
+}
+
+/// Learns that the look that was rewarded last has failed after all, if it has.
+fn look_back(notes: &Notes) {
+    let rewarded_at = notes.times[REWARDED].load(Ordering::Relaxed);
+    if rewarded_at == 0 {
+        return;
+    }
+    // The next sleep belongs to the look that begins now.
+    notes.times[REWARDED].store(0, Ordering::Relaxed);
+    if has_saved_none(rewarded_at, notes.woke_at.load(Ordering::Relaxed)) {
+        let key = Key::from_bits(notes.times[LOOKED_AT].load(Ordering::Relaxed));
+        let before = Learnt::from_word(notes.counts[LEARNT_BEFORE].load(Ordering::Relaxed));
+        let word = &lot::advice(key)[LOOKS];
+        let learnt = Learnt::from_word(word.load(Ordering::Relaxed));
+        word.store(learnt.without(before).to_word(), Ordering::Relaxed);
+    }
+}
+
+/// Whether a look that was rewarded saved no sleep to a thread that came out of its next at
+/// `woke_at` (0 if it hasn't slept).
+///
+/// Without the look, a wake would have let the thread go on as much later than `rewarded_at` as it
+/// takes to be woken. What lets it go on at `woke_at` came as much before that. If that was the
+/// sooner of the two, one sleep would have served for both.
+fn has_saved_none(rewarded_at: u64, woke_at: u64) -> bool {
+    woke_at != 0 && woke_at.saturating_sub(rewarded_at) < 2 * trial_ns()
+}
+
+/// How long the looks of a trial take: as long as a sleep and a wake.
+fn trial_ns() -> u64 {
+    u64::from(adjustable!(MOST, TrialLooks)) * u64::from(adjustable!(LOOK_NS, LookTime))
+}
+
+/// How many pauses are between two looks.
+fn pauses() -> u32 {
+    // (Core's: it isn't part of an algorithm.)
+    use core::sync::atomic::AtomicU32;
+    /// Measured once in a process; 0 until then.
+    static MEASURED: AtomicU32 = AtomicU32::new(0);
+    match MEASURED.load(Ordering::Relaxed) {
+        0 => {
+            let pauses = measured_pauses(adjustable!(LOOK_NS, LookTime), |count| {
+                let began = monotonic_ns();
+                (0..count).for_each(|_| spin_loop());
+                monotonic_ns().saturating_sub(began)
+            });
+            MEASURED.store(pauses, Ordering::Relaxed);
+            pauses
+        }
+        pauses => pauses,
+    }
+}
+
+/// How many pauses take `look_ns`, if `time` says how long a number of them take and a look at the
+/// clock. A pause takes some 10 ns on one processor and some 60 on another.
+#[cold]
+fn measured_pauses(look_ns: u32, time: impl Fn(u32) -> u64) -> u32 {
+    // The shortest of three, since an interrupt makes one longer.
+    let shortest = |count| time(count).min(time(count)).min(time(count));
+    let clock = shortest(0);
+    let net = |count| shortest(count).saturating_sub(clock);
+    // (The clock may be coarse, and a look at it slow.)
+    let is_enough = |took| took > 4 * clock.max(CLOCK_NS);
+    let mut timed = [32, 128, 512].into_iter().map(|count| (count, net(count)));
+    let Some((count, took)) = timed.find(|(_, took)| is_enough(*took)) else {
+        return PAUSES;
+    };
+    let pauses = (u64::from(look_ns) * u64::from(count) / took).clamp(1, u64::from(look_ns));
+    u32::try_from(pauses).unwrap_or(PAUSES)
 }
 
 /// Whether looks before a sleep have paid lately at `key`.
@@ -127,5 +227,90 @@ mod tests {
         looks_of(100, Some(200), &mut learnt);
         let looks = looks_of(100, None, &mut learnt);
         assert!(looks < 10 * MOST, "{looks}");
+    }
+
+    /// What is learnt at a key of this test's by a look that is rewarded at once, after which the
+    /// thread comes out of a sleep `woke_after_ns` later, if it sleeps, and looks again; and what
+    /// had been learnt before. `None` where other tests' locks in the bucket learnt meanwhile.
+    fn learnt_of_one_look(woke_after_ns: Option<u64>) -> Option<u32> {
+        let key = Key::semaphore(core::ptr::from_ref(&woke_after_ns).addr());
+        let (notes, word) = (&lot::own().unwrap().notes, &lot::advice(key)[LOOKS]);
+        // The next wait is no trial.
+        let before = Learnt { looks: 50, interval: SOON, waits: 1 };
+        word.store(before.to_word(), Ordering::Relaxed);
+        let was_ready = spin_first(key, || true);
+        let learnt = Learnt::from_word(word.load(Ordering::Relaxed));
+        if !was_ready || learnt.looks != 28 {
+            return None;
+        }
+        if let Some(after) = woke_after_ns {
+            let rewarded = notes.times[REWARDED].load(Ordering::Relaxed);
+            notes.woke_at.store(rewarded + after, Ordering::Relaxed);
+        }
+        look_back(notes);
+        let now = Learnt::from_word(word.load(Ordering::Relaxed));
+        (now.waits == learnt.waits).then_some(now.looks)
+    }
+
+    #[test]
+    fn a_look_counts_as_failed_if_the_thread_went_on_no_sooner_for_it() {
+        assert!(lot::prepare());
+        if lot::is_single() {
+            return;
+        }
+        let looks_after = |woke| (0..100).find_map(|_| learnt_of_one_look(woke));
+        assert_eq!(looks_after(Some(0)), Some(25));
+        assert_eq!(looks_after(Some(2 * trial_ns() - 1)), Some(25));
+        // It slept for longer than a sleep and a wake more would have taken, or not at all.
+        assert_eq!(looks_after(Some(2 * trial_ns())), Some(28));
+        assert_eq!(looks_after(None), Some(28));
+    }
+
+    #[test]
+    fn a_sleep_after_the_next_look_is_not_taken_for_one_after_the_last() {
+        assert!(lot::prepare());
+        let notes = &lot::own().unwrap().notes;
+        notes.times[REWARDED].store(monotonic_ns(), Ordering::Relaxed);
+        notes.woke_at.store(0, Ordering::Relaxed);
+        look_back(notes);
+        assert_eq!(notes.times[REWARDED].load(Ordering::Relaxed), 0, "it is forgotten");
+    }
+
+    #[test]
+    fn a_trial_in_vain_makes_trials_rarer() {
+        let before = Learnt { looks: 0, interval: SOON + 2, waits: 0 };
+        assert!(before.is_trial());
+        let meanwhile = Learnt { waits: 7, ..before.after(20, true) };
+        let now = meanwhile.without(before);
+        assert_eq!([now.looks, now.interval, now.waits], [0, SOON + 3, 7]);
+    }
+
+    #[test]
+    fn what_others_have_learnt_of_failures_stands() {
+        // Of a reward in vain of another thread's, this thread had high hopes.
+        let first = Learnt { looks: 0, interval: SOON + 2, waits: 0 };
+        let second = first.after(20, true);
+        let now = second.after(20, true).without(first).without(second);
+        assert_eq!([now.looks, now.interval], [0, SOON + 3]);
+        let despaired = Learnt { looks: 0, interval: LATE, waits: 9 };
+        let hopeful = Learnt { looks: 200, interval: SOON, waits: 1 };
+        assert_eq!(despaired.without(hopeful).to_word(), despaired.to_word());
+    }
+
+    #[test]
+    fn pauses_are_as_many_as_take_a_looks_time() {
+        // (What the clock costs, its ticks, a pause.)
+        let pauses = |clock: u64, tick: u64, pause: u64| {
+            measured_pauses(100, |count| (clock + u64::from(count) * pause) / tick * tick)
+        };
+        assert_eq!(pauses(25, 1, 10), 10);
+        assert_eq!(pauses(25, 1, 1), 100);
+        assert_eq!(pauses(25, 1, 60), 1);
+        assert_eq!(pauses(25, 1, 1_500), 1);
+        assert_eq!(pauses(1_000, 1, 10), 10);
+        assert!((2..=4).contains(&pauses(20, 1_000, 40)));
+        // Nothing can be measured.
+        assert_eq!(pauses(20, 1_000_000, 40), PAUSES);
+        assert_eq!(pauses(20, 1, 0), PAUSES);
     }
 }

@@ -12,12 +12,15 @@ use crate::sys::clock::monotonic_ns;
 use crate::sys::monitor;
 
 /// Of a thread's times, in monotonic nanoseconds: when it last came out of a lock's queue, when it
-/// last met contention, for how long it had waited in that queue, if that is known, and when it
-/// last read past sleepers (`turn`).
+/// last met contention, for how long it had waited in that queue, if that is known, when it last
+/// read past sleepers (`turn`), and where and when a look before a sleep was last rewarded
+/// (`patience`).
 pub(super) const ACTIVE_SINCE: usize = 0;
 const CONTENDED: usize = 1;
 pub(super) const QUEUED_FOR: usize = 2;
 pub(super) const PASSED_SLEEPERS: usize = 3;
+pub(super) const LOOKED_AT: usize = 4;
+pub(super) const REWARDED: usize = 5;
 
 /// Of a thread's counts: how often it has met contention.
 pub(super) const SPELLS: usize = 0;
@@ -31,6 +34,8 @@ const WAITED: usize = 2;
 const LINE: usize = 3;
 /// How often it had met contention when it last came out of a lock's queue (`turn`).
 pub(super) const SPELLS_BEFORE: usize = 4;
+/// What had been learnt of looks before that which was rewarded last (`patience`).
+pub(super) const LEARNT_BEFORE: usize = 5;
 
 /// Of a bucket's advice: how many wakes at once have paid; what looks before a sleep have paid
 /// (`patience`), in a rwlock's what its word looked like (`surplus`); what spells of spinning came
@@ -316,7 +321,7 @@ pub(super) fn this_thread_does_little() -> bool {
 #[cfg(not(any(loom, shuttle)))]
 pub(in crate::lock) fn leave_out(worked_ns: impl FnOnce() -> u64) {
     let Some(thread) = lot::own() else { return };
-    let Notes { times, counts } = &thread.notes;
+    let Notes { times, counts, .. } = &thread.notes;
     let spells = counts[SPELLS].load(Ordering::Relaxed);
     if spells % adjustable!(TIMED_SPELLS, TimedSpells) == 0 {
         let began = times[CONTENDED].load(Ordering::Relaxed);
@@ -332,7 +337,7 @@ fn begin_interval(notes: &Notes) {
 
 /// Ends it with this one, and learns from it.
 fn end_interval(notes: &Notes, probing: &Probing) {
-    let Notes { times, counts } = notes;
+    let Notes { times, counts, .. } = notes;
     let looks = [(); 3].map(|()| monotonic_ns());
     let look = looks[1].saturating_sub(looks[0]).min(looks[2].saturating_sub(looks[1]));
     let waited = counts[WAITED].load(Ordering::Relaxed);
@@ -349,7 +354,7 @@ fn end_interval(notes: &Notes, probing: &Probing) {
 /// Notes how long the spell has taken with which an interval began.
 fn note_wait() {
     let Some(thread) = lot::own() else { return };
-    let Notes { times, counts } = &thread.notes;
+    let Notes { times, counts, .. } = &thread.notes;
     let waited = monotonic_ns().saturating_sub(times[CONTENDED].load(Ordering::Relaxed));
     counts[WAITED].store(nanoseconds(waited), Ordering::Relaxed);
 }

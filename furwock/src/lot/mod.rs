@@ -21,8 +21,8 @@ pub(crate) use bucket::{
 pub(crate) use node::forget_ended_executions;
 pub(crate) use node::{
     ANY, Debt, Fate, From, Held, Key, Notes, Owner, Room, Signals, Sink, Until, Verdict, Waiter,
-    are_there_ranks, claim, expect, forget_interrupt, interrupt as interrupt_thread, known_claim,
-    own, tid,
+    are_there_ranks, claim, expect, forget_interrupt, interrupt as interrupt_thread,
+    known as known_own, known_claim, own, tid,
 };
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use node::{

@@ -143,8 +143,8 @@ mod table {
         HoldersOff: "holders-off", "spells", 1..=255, "lock/spin.rs";
         /// log2 of the waits between two trials of spinning, in the end.
         SpinTrials: "spin-trials", "log2 waits", 1..=20, "lock/trials.rs";
-        /// Pauses between two looks before a sleep at a semaphore or barrier.
-        LookPauses: "look-pauses", "pauses", 1..=100_000, "lock/patience.rs";
+        /// How long a thread pauses between two looks before a sleep at a semaphore or barrier.
+        LookTime: "look-time", "ns", 1..=1_000_000, "lock/patience.rs";
         /// The looks of a trial, and the most that are learnt.
         TrialLooks: "trial-looks", "looks", 0..=4095, "lock/patience.rs";
         /// Fewer looks than this aren't worth the bother.

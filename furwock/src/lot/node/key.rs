@@ -83,13 +83,13 @@ impl Key {
 
     /// As a number, for atomics and hashes.
     #[inline(always)]
-    pub(in crate::lot) fn to_bits(self) -> u64 {
+    pub(crate) fn to_bits(self) -> u64 {
         self.0
     }
 
     /// The key with this number.
     #[inline(always)]
-    pub(in crate::lot) fn from_bits(bits: u64) -> Self {
+    pub(crate) fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 

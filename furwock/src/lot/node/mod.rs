@@ -47,8 +47,8 @@ pub(crate) use sink::Sink;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use thread::is_waiting;
 pub(crate) use thread::{
-    are_there_ranks, claim, expect, forget_interrupt, give_back, interrupt, known_claim, names,
-    own, rank, spares, tid,
+    are_there_ranks, claim, expect, forget_interrupt, give_back, interrupt, known, known_claim,
+    names, note_wake, own, rank, spares, tid,
 };
 pub(crate) use verdict::{Debt, From, Held, Verdict};
 #[cfg(not(any(loom, shuttle)))]

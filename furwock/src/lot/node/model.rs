@@ -32,6 +32,14 @@ pub(crate) fn own() -> Option<&'static Thread> {
     Some(OWN.with(|own| *own))
 }
 
+/// The same. (In models all threads have one.)
+pub(crate) fn known() -> Option<&'static Thread> {
+    own()
+}
+
+/// Models know no time.
+pub(crate) fn note_wake() {}
+
 /// The calling thread's id. From then on it has a node, and can be interrupted.
 pub(crate) fn tid() -> u32 {
     own();

@@ -7,7 +7,7 @@ use crate::sys::thread;
 
 /// The calling thread's own node, if it has one.
 #[inline]
-pub(super) fn known() -> Option<&'static Thread> {
+pub(crate) fn known() -> Option<&'static Thread> {
     // SAFETY: null, or set by `register` to memory that is never unmapped.
     unsafe { thread::slot().data.get().cast::<Thread>().as_ref() }
 }

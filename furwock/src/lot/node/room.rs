@@ -1,6 +1,10 @@
 //! Room that the engine carries for locks, which alone know what stands there.
 
+#[cfg(not(any(loom, shuttle)))]
+use crate::prim::atomic::Ordering;
 use crate::prim::atomic::{AtomicU32, AtomicU64};
+#[cfg(not(any(loom, shuttle)))]
+use crate::sys::clock::monotonic_ns;
 
 /// Two words in each waiter. They are 0 in a new one, and the engine never writes them: what they
 /// say outlasts the wait, in memory that is never unmapped.
@@ -18,8 +22,11 @@ impl Room {
 /// A thread's own: 0 in a new thread, and no other thread writes them.
 #[derive(Debug)]
 pub(crate) struct Notes {
-    pub(crate) times: [AtomicU64; 4],
-    pub(crate) counts: [AtomicU32; 5],
+    pub(crate) times: [AtomicU64; 6],
+    pub(crate) counts: [AtomicU32; 6],
+    /// When the thread's first sleep ended since a lock stored 0 here, in monotonic nanoseconds.
+    /// The engine writes it, for waits at one address.
+    pub(crate) woke_at: AtomicU64,
 }
 
 impl Notes {
@@ -27,14 +34,24 @@ impl Notes {
         Self {
             times: core::array::from_fn(|_| AtomicU64::new(0)),
             counts: core::array::from_fn(|_| AtomicU32::new(0)),
+            woke_at: AtomicU64::new(0),
+        }
+    }
+
+    /// A sleep of the thread's has ended.
+    #[inline]
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn note_wake(&self) {
+        if self.woke_at.load(Ordering::Relaxed) == 0 {
+            self.woke_at.store(monotonic_ns(), Ordering::Relaxed);
         }
     }
 
     /// For another thread.
     #[cfg(not(any(loom, shuttle)))]
     pub(super) fn clear(&self) {
-        use crate::prim::atomic::Ordering;
         self.times.iter().for_each(|time| time.store(0, Ordering::Relaxed));
         self.counts.iter().for_each(|count| count.store(0, Ordering::Relaxed));
+        self.woke_at.store(0, Ordering::Relaxed);
     }
 }

@@ -1,9 +1,10 @@
 //! The calling thread's node, and spare ones.
 
+pub(crate) use super::ownership::known;
 pub(crate) use crate::sys::priority::are_there_ranks;
 pub(crate) use crate::sys::thread::{claim, expect, known_claim, tid};
 
-use super::ownership::{is_callers, known};
+use super::ownership::is_callers;
 use super::waiter::Thread;
 use super::{ended, pool};
 use crate::prim::atomic::Ordering;
@@ -60,6 +61,14 @@ pub(crate) fn spares(count: usize) -> Option<&'static Thread> {
     fork::on_child(&HOOK);
     fork::watch();
     pool::take(count)
+}
+
+/// Notes that a sleep of the calling thread's has ended.
+#[inline]
+pub(crate) fn note_wake() {
+    if let Some(thread) = known() {
+        thread.notes.note_wake();
+    }
 }
 
 /// Takes back what `spares` gave.

@@ -3,7 +3,7 @@
 use super::lease::Node;
 use super::watch::Watch;
 use crate::lot::bucket::{self, Locked, notify_fan_out};
-use crate::lot::node::{ANY, Debt, Key, NodeKind, Until, Verdict, Waiter, Woke, tid};
+use crate::lot::node::{self, ANY, Debt, Key, NodeKind, Until, Verdict, Waiter, Woke, tid};
 use crate::sys::clock::Deadline;
 
 /// How a wait ended.
@@ -118,6 +118,7 @@ impl<'d> Wait<'d> {
         let mut watch = Watch::begin(self.key);
         let ended = self.sleep_watched(&mut watch, |_| {}, on_leave);
         watch.end();
+        node::note_wake();
         ended
     }
 
@@ -182,6 +183,7 @@ impl<'d> Wait<'d> {
             }
         };
         watch.end();
+        node::note_wake();
         ended
     }
 
@@ -261,6 +263,26 @@ mod tests {
             panic!("none has chosen the waiter on {cpu}");
         };
         chosen.send((cpu, verdict.was_last)).unwrap();
+    }
+
+    #[test]
+    fn a_sleeps_end_is_noted_once_until_a_lock_asks_again() {
+        let at = || &node::own().unwrap().notes.woke_at;
+        let sleep = || {
+            let key = Key::word(core::ptr::from_ref(&at).addr());
+            let node = node().unwrap();
+            let mut queue = bucket::announce(key);
+            let wait = Wait::enqueue(&mut queue, &node, key, 0, Place::Back);
+            drop(queue);
+            let end = Deadline::after(Duration::from_millis(1));
+            assert_eq!(wait.until(Some(&end)).sleep(|_| {}), Ended::TimedOut);
+            at().load(Ordering::Relaxed)
+        };
+        let first = sleep();
+        assert_ne!(first, 0);
+        assert_eq!(sleep(), first);
+        at().store(0, Ordering::Relaxed);
+        assert!(sleep() > first);
     }
 
     #[test]
