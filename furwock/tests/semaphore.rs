@@ -1,7 +1,7 @@
 //! The semaphore: permits are neither lost nor made, however threads come and go.
 
 use furwock::lock::RawSemaphore;
-use furwock::unstable::semaphore::{PermitWaited, acquire_interruptible};
+use furwock::unstable::semaphore::{PermitWaited, acquire_interruptible, release_quietly};
 use furwock::{Clock, Deadline, Semaphore, TooManyPermits};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -105,23 +105,75 @@ fn nothing_is_lost_as_takers_give_up() {
     assert_eq!(permits.available() + taken.into_inner(), 3 * EACH);
 }
 
-/// The taker frees the semaphore while the giver hasn't returned yet.
+/// The taker frees the semaphore while givers haven't returned yet, which stand back when they met
+/// one another.
 #[test]
 fn the_taker_may_free_it_at_once() {
-    for _ in 0..3_000 {
-        let semaphore = Box::leak(Box::new(Semaphore::new(0)));
-        let address = &raw mut *semaphore as usize;
-        thread::scope(|scope| {
-            scope.spawn(move || {
-                // SAFETY: leaked above; freed by the other thread, once it has the permit.
-                let semaphore = unsafe { &*(address as *const Semaphore) };
-                semaphore.release().unwrap();
+    for givers in [1, 4] {
+        for _ in 0..3_000 / givers {
+            let semaphore = Box::leak(Box::new(Semaphore::new(0)));
+            let address = &raw mut *semaphore as usize;
+            thread::scope(|scope| {
+                for _ in 0..givers {
+                    scope.spawn(move || {
+                        // SAFETY: leaked above; freed by the other thread, once it has all permits.
+                        let semaphore = unsafe { &*(address as *const Semaphore) };
+                        semaphore.release().unwrap();
+                    });
+                }
+                for _ in 0..givers {
+                    assert!(semaphore.try_acquire_for(LONG), "a permit was lost");
+                }
+                // SAFETY: leaked above, and no thread looks at it any more.
+                drop(unsafe { Box::from_raw(address as *mut Semaphore) });
             });
-            assert!(semaphore.try_acquire_for(LONG), "a permit was lost");
-            // SAFETY: leaked above, and no thread looks at it any more.
-            drop(unsafe { Box::from_raw(address as *mut Semaphore) });
-        });
+        }
     }
+}
+
+/// Threads that take permits and give them back in a row meet at the word all the time.
+#[test]
+fn permits_taken_and_given_back_in_a_row_are_all_there_in_the_end() {
+    let semaphore = Semaphore::new(4);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50_000 {
+                    assert!(semaphore.try_acquire_for(LONG), "a permit was lost");
+                    semaphore.release().unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(semaphore.available(), 4);
+}
+
+#[test]
+fn a_quiet_release_wakes_nobody_and_says_so() {
+    let semaphore = Arc::new(RawSemaphore::new(0).unwrap());
+    assert_eq!(release_quietly(&semaphore), Ok(true));
+    assert_eq!(semaphore.available(), 1);
+    semaphore.acquire();
+    let is_refused = |_| {
+        let waiter = {
+            let semaphore = Arc::clone(&semaphore);
+            thread::spawn(move || semaphore.acquire())
+        };
+        thread::sleep(Duration::from_millis(10));
+        let is_refused = release_quietly(&semaphore) == Ok(false);
+        if is_refused {
+            assert_eq!(semaphore.available(), 0, "nothing was done");
+            semaphore.release().unwrap();
+        }
+        waiter.join().unwrap();
+        is_refused
+    };
+    // (The waiter may not have come so far.)
+    assert!((0..200).any(is_refused), "no thread waited");
+
+    let full = RawSemaphore::new(RawSemaphore::MOST).unwrap();
+    assert_eq!(release_quietly(&full), Err(TooManyPermits));
+    assert_eq!(full.available(), RawSemaphore::MOST);
 }
 
 #[test]

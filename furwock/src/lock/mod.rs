@@ -14,6 +14,7 @@ pub(crate) mod once;
 mod options;
 mod parker;
 mod patience;
+mod pauses;
 pub mod pi;
 pub mod robust;
 pub(crate) mod rwlock;

@@ -13,6 +13,7 @@
 //! for, and its holder releases that one first. Such a look counts as one that failed, as soon as
 //! its thread looks again.
 
+use super::pauses::pauses_in;
 use super::spin::{LEARNT_BEFORE, LOOKED_AT, LOOKS, REWARDED};
 use crate::lot::{self, Key, Notes};
 use crate::prim::adjustable;
@@ -22,10 +23,6 @@ use crate::sys::clock::monotonic_ns;
 
 /// How long a thread pauses between two looks, in nanoseconds.
 const LOOK_NS: u32 = 100;
-/// Pauses between two looks where nothing can be measured, and what a look at the clock takes at
-/// least, in nanoseconds.
-const PAUSES: u32 = 8;
-const CLOCK_NS: u64 = 25;
 /// The looks of a trial, and the most that are learnt: 30 us.
 const MOST: u32 = 300;
 /// Fewer aren't worth the bother.
@@ -93,7 +90,7 @@ pub(crate) fn spin_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
     // (A rwlock in the same bucket leaves other numbers there.)
     let trial = adjustable!(MOST, TrialLooks);
     let most = if learnt.is_trial() { trial } else { learnt.looks.min(trial) };
-    let pauses = if most == 0 { 0 } else { pauses() };
+    let pauses = if most == 0 { 0 } else { pauses_in(adjustable!(LOOK_NS, LookTime)) };
     let mut looks = 0;
     let mut is_ready = false;
     while looks < most && !is_ready {
@@ -143,44 +140,6 @@ fn has_saved_none(rewarded_at: u64, woke_at: u64) -> bool {
 /// How long the looks of a trial take: as long as a sleep and a wake.
 fn trial_ns() -> u64 {
     u64::from(adjustable!(MOST, TrialLooks)) * u64::from(adjustable!(LOOK_NS, LookTime))
-}
-
-/// How many pauses are between two looks.
-fn pauses() -> u32 {
-    // (Core's: it isn't part of an algorithm.)
-    use core::sync::atomic::AtomicU32;
-    /// Measured once in a process; 0 until then.
-    static MEASURED: AtomicU32 = AtomicU32::new(0);
-    match MEASURED.load(Ordering::Relaxed) {
-        0 => {
-            let pauses = measured_pauses(adjustable!(LOOK_NS, LookTime), |count| {
-                let began = monotonic_ns();
-                (0..count).for_each(|_| spin_loop());
-                monotonic_ns().saturating_sub(began)
-            });
-            MEASURED.store(pauses, Ordering::Relaxed);
-            pauses
-        }
-        pauses => pauses,
-    }
-}
-
-/// How many pauses take `look_ns`, if `time` says how long a number of them take and a look at the
-/// clock. A pause takes some 10 ns on one processor and some 60 on another.
-#[cold]
-fn measured_pauses(look_ns: u32, time: impl Fn(u32) -> u64) -> u32 {
-    // The shortest of three, since an interrupt makes one longer.
-    let shortest = |count| time(count).min(time(count)).min(time(count));
-    let clock = shortest(0);
-    let net = |count| shortest(count).saturating_sub(clock);
-    // (The clock may be coarse, and a look at it slow.)
-    let is_enough = |took| took > 4 * clock.max(CLOCK_NS);
-    let mut timed = [32, 128, 512].into_iter().map(|count| (count, net(count)));
-    let Some((count, took)) = timed.find(|(_, took)| is_enough(*took)) else {
-        return PAUSES;
-    };
-    let pauses = (u64::from(look_ns) * u64::from(count) / took).clamp(1, u64::from(look_ns));
-    u32::try_from(pauses).unwrap_or(PAUSES)
 }
 
 /// Whether looks before a sleep have paid lately at `key`.
@@ -295,22 +254,5 @@ mod tests {
         let despaired = Learnt { looks: 0, interval: LATE, waits: 9 };
         let hopeful = Learnt { looks: 200, interval: SOON, waits: 1 };
         assert_eq!(despaired.without(hopeful).to_word(), despaired.to_word());
-    }
-
-    #[test]
-    fn pauses_are_as_many_as_take_a_looks_time() {
-        // (What the clock costs, its ticks, a pause.)
-        let pauses = |clock: u64, tick: u64, pause: u64| {
-            measured_pauses(100, |count| (clock + u64::from(count) * pause) / tick * tick)
-        };
-        assert_eq!(pauses(25, 1, 10), 10);
-        assert_eq!(pauses(25, 1, 1), 100);
-        assert_eq!(pauses(25, 1, 60), 1);
-        assert_eq!(pauses(25, 1, 1_500), 1);
-        assert_eq!(pauses(1_000, 1, 10), 10);
-        assert!((2..=4).contains(&pauses(20, 1_000, 40)));
-        // Nothing can be measured.
-        assert_eq!(pauses(20, 1_000_000, 40), PAUSES);
-        assert_eq!(pauses(20, 1, 0), PAUSES);
     }
 }

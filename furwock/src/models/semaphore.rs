@@ -5,7 +5,7 @@ use crate::lock::RawSemaphore;
 use crate::prim::CheckedCell;
 use crate::prim::mutant::Mutant;
 use crate::sys::clock::{Clock, Deadline};
-use crate::unstable::semaphore::{PermitWaited, acquire_interruptible};
+use crate::unstable::semaphore::{PermitWaited, acquire_interruptible, release_quietly};
 use loom::thread;
 use std::sync::Arc;
 
@@ -19,21 +19,36 @@ fn none() -> RawSemaphore {
     RawSemaphore::new(0).unwrap()
 }
 
-/// One thread makes a permit, the other takes it.
-fn hand_over() {
+/// As the preload does.
+fn release_as_sem_post(permits: &RawSemaphore) {
+    if !release_quietly(permits).unwrap() {
+        permits.release().unwrap();
+    }
+}
+
+/// One thread makes a permit by `release`, the other takes it.
+fn hand_over_by(release: fn(&RawSemaphore)) {
     let handed = Arc::new(Handed { permits: none(), value: CheckedCell::new(0) });
     let giver = {
         let handed = Arc::clone(&handed);
         thread::spawn(move || {
             // SAFETY: before the permit; loom checks it.
             unsafe { handed.value.set(1) };
-            handed.permits.release().unwrap();
+            release(&handed.permits);
         })
     };
     handed.permits.acquire();
     // SAFETY: with the permit; loom checks it.
     assert_eq!(unsafe { handed.value.get() }, 1);
     giver.join().unwrap();
+}
+
+fn hand_over() {
+    hand_over_by(|permits| permits.release().unwrap());
+}
+
+fn hand_over_as_sem_post() {
+    hand_over_by(release_as_sem_post);
 }
 
 /// Two threads that wait, and two permits by one call or by two.
@@ -105,6 +120,11 @@ fn a_permit_reaches_the_waiter() {
 }
 
 #[test]
+fn a_permit_by_sem_post_reaches_the_waiter() {
+    explore(4, hand_over_as_sem_post);
+}
+
+#[test]
 fn as_many_permits_as_waiters_reach_all() {
     explore(2, || two_for_two(false));
 }
@@ -137,4 +157,5 @@ fn rejects_a_release_that_looks_for_waiters_first() {
 #[test]
 fn rejects_a_permit_that_publishes_nothing() {
     rejects(Mutant::PermitRelaxed, 3, hand_over);
+    rejects(Mutant::PermitRelaxed, 3, hand_over_as_sem_post);
 }

@@ -145,6 +145,8 @@ mod table {
         SpinTrials: "spin-trials", "log2 waits", 1..=20, "lock/trials.rs";
         /// How long a thread pauses between two looks before a sleep at a semaphore or barrier.
         LookTime: "look-time", "ns", 1..=1_000_000, "lock/patience.rs";
+        /// The longest time for which a thread stands back that met another at a semaphore's word.
+        StandBack: "stand-back", "ns", 0..=1_000_000, "lock/semaphore/mod.rs";
         /// The looks of a trial, and the most that are learnt.
         TrialLooks: "trial-looks", "looks", 0..=4095, "lock/patience.rs";
         /// Fewer looks than this aren't worth the bother.

@@ -2,7 +2,8 @@
 //! are about to sleep for want of one (`state`). The word's layout is that of glibc's `sem_t`,
 //! since 2.21.
 //!
-//! A release touches the word once, and what it does afterwards needs the address only: the waiter
+//! A release touches the word for the last time in the exchange that succeeds, and what it does
+//! afterwards needs the address only: the waiter
 //! that takes the permit may free the semaphore at once. A waiter that is woken competes with
 //! newcomers for the permit, and waits again if it loses. ORDERING.md, SE-1.
 
@@ -10,14 +11,18 @@ mod state;
 pub(crate) mod task;
 
 use super::patience::{do_looks_pay, spin_first};
+use super::pauses::pauses_in;
 use crate::futex::{wait_owing, wake_at};
 use crate::lot::{self, Debt, Ended, Key, Until};
 use crate::prim::atomic::{AtomicU64, Ordering};
-use crate::prim::const_unless_model;
 use crate::prim::mutant::{self, Mutant};
-use crate::sys::clock::Deadline;
+use crate::prim::{adjustable, const_unless_model, spin_loop};
+use crate::sys::clock::{Deadline, monotonic_ns};
 use state::{WAITER, acquired, permits, released, waiters};
 use unstable::PermitWaited;
+
+/// The longest time for which a thread stands back that met another at the word, in nanoseconds.
+const STAND_BACK_NS: u32 = 1_000;
 
 /// A counting semaphore without an owner: permits to take and to give back, by any threads.
 ///
@@ -103,26 +108,16 @@ impl RawSemaphore {
     /// Gives back that many permits, and wakes as many threads. Release.
     #[inline]
     pub fn release_many(&self, permits: u32) -> Result<(), TooManyPermits> {
-        let publish = if mutant::active(Mutant::PermitRelaxed) {
-            Ordering::Relaxed
-        } else {
-            Ordering::Release
-        };
-        let mut word = self.word.load(Ordering::Relaxed);
-        let looked_before = word;
-        loop {
-            let more = released(word, permits).ok_or(TooManyPermits)?;
-            match self.word.compare_exchange_weak(word, more, publish, Ordering::Relaxed) {
-                Ok(_) => break,
-                Err(now) => word = now,
-            }
-        }
-        if mutant::active(Mutant::WaitersReadBefore) {
-            word = looked_before;
-        }
+        let looked_before =
+            mutant::active(Mutant::WaitersReadBefore).then(|| self.word.load(Ordering::Relaxed));
+        let update = self.update(publish(), |word| released(word, permits));
+        let update = update.map_err(|_| TooManyPermits)?;
+        let word = looked_before.unwrap_or(update.before);
         if waiters(word) != 0 {
             // The semaphore may be gone.
             wake_at(self.key(), permits as usize, lot::ANY);
+        } else if update.met_another {
+            stand_back();
         }
         Ok(())
     }
@@ -130,15 +125,30 @@ impl RawSemaphore {
     /// Takes a permit, and counts as many waiters out.
     #[inline]
     fn take(&self, waiters: u64) -> bool {
+        self.update(Ordering::Acquire, |word| acquired(word, waiters)).is_ok()
+    }
+
+    /// Replaces the word by what `change` makes of it. Returns the word before, or the word that
+    /// `change` refused.
+    #[inline]
+    fn update(
+        &self,
+        success: Ordering,
+        change: impl Fn(u64) -> Option<u64>,
+    ) -> Result<Updated, u64> {
         let mut word = self.word.load(Ordering::Relaxed);
-        while let Some(less) = acquired(word, waiters) {
-            let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
-            match self.word.compare_exchange_weak(word, less, success, failure) {
-                Ok(_) => return true,
-                Err(now) => word = now,
+        let mut met_another = false;
+        loop {
+            let new = change(word).ok_or(word)?;
+            match self.word.compare_exchange_weak(word, new, success, Ordering::Relaxed) {
+                Ok(before) => return Ok(Updated { before, met_another }),
+                Err(now) => {
+                    // (An exchange may also fail for no reason.)
+                    met_another |= now != word;
+                    word = now;
+                }
             }
         }
-        false
     }
 
     #[cold]
@@ -182,6 +192,38 @@ impl RawSemaphore {
     }
 }
 
+/// What a change of the word found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Updated {
+    before: u64,
+    /// Another thread changed the word since this one had read it.
+    met_another: bool,
+}
+
+/// The ordering by which a release publishes what happened before it.
+#[inline]
+fn publish() -> Ordering {
+    if mutant::active(Mutant::PermitRelaxed) { Ordering::Relaxed } else { Ordering::Release }
+}
+
+/// Lets others go on, after a release that met another thread at the word and has nobody to wake.
+///
+/// Threads that take permits and give them back in a row do little but pull the word's cache line
+/// from one another. One that stands back leaves another alone with it. Two that met stand back
+/// for times that differ: a hash of the clock says how long. A thread does so after its release,
+/// since each exchange that it tried later would need the line again, and others may be after the
+/// permit (docs/experiments.md, "Standing back from a semaphore's word").
+#[cold]
+fn stand_back() {
+    let most = adjustable!(STAND_BACK_NS, StandBack);
+    if cfg!(any(loom, shuttle)) || most == 0 || lot::is_single() {
+        return;
+    }
+    let random = monotonic_ns().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let ns = (random * u64::from(most)) >> 32;
+    (0..pauses_in(u32::try_from(ns).unwrap_or(0))).for_each(|_| spin_loop());
+}
+
 /// A waiter that won't return isn't counted any more.
 fn count_out(semaphore: usize, _: lot::From) {
     // SAFETY: the waiter's call on the semaphore isn't over.
@@ -191,9 +233,8 @@ fn count_out(semaphore: usize, _: lot::From) {
 
 /// What the preload needs of a semaphore. Unstable.
 pub mod unstable {
-    use super::{RawSemaphore, TooManyPermits, released, waiters};
+    use super::{RawSemaphore, TooManyPermits, publish, released, stand_back, waiters};
     use crate::lot::{Signals, Until};
-    use crate::prim::atomic::Ordering;
     use crate::sys::clock::Deadline;
 
     /// How an acquire that may be interrupted ended.
@@ -229,20 +270,19 @@ pub mod unstable {
         })
     }
 
-    /// `release`, unless a thread may have to be woken: then false, and nothing done.
+    /// `release`, unless a thread may have to be woken: then false, and nothing done. Too many
+    /// permits are refused in any case.
     #[inline]
     pub fn release_quietly(semaphore: &RawSemaphore) -> Result<bool, TooManyPermits> {
-        let mut word = semaphore.word.load(Ordering::Relaxed);
-        loop {
-            let more = released(word, 1).ok_or(TooManyPermits)?;
-            if waiters(word) != 0 {
-                return Ok(false);
+        let quietly = |word| if waiters(word) == 0 { released(word, 1) } else { None };
+        match semaphore.update(publish(), quietly) {
+            Ok(update) => {
+                if update.met_another {
+                    stand_back();
+                }
+                Ok(true)
             }
-            let (publish, failure) = (Ordering::Release, Ordering::Relaxed);
-            match semaphore.word.compare_exchange_weak(word, more, publish, failure) {
-                Ok(_) => return Ok(true),
-                Err(now) => word = now,
-            }
+            Err(word) => released(word, 1).map(|_| false).ok_or(TooManyPermits),
         }
     }
 }

@@ -35,15 +35,7 @@ impl RawSemaphore {
 
     #[inline]
     fn take_many(&self, count: u32, waiters: u64) -> bool {
-        let mut word = self.word.load(Ordering::Relaxed);
-        while let Some(less) = acquired_many(word, count, waiters) {
-            let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
-            match self.word.compare_exchange_weak(word, less, success, failure) {
-                Ok(_) => return true,
-                Err(now) => word = now,
-            }
-        }
-        false
+        self.update(Ordering::Acquire, |word| acquired_many(word, count, waiters)).is_ok()
     }
 }
 

@@ -25,7 +25,8 @@ pub(crate) struct Notes {
     pub(crate) times: [AtomicU64; 6],
     pub(crate) counts: [AtomicU32; 6],
     /// When the thread's first sleep ended since a lock stored 0 here, in monotonic nanoseconds.
-    /// The engine writes it, for waits at one address.
+    /// The engine writes it, for waits at one address: those in a queue of its own. One that was
+    /// notified before it slept counts, too.
     pub(crate) woke_at: AtomicU64,
 }
 
