@@ -26,19 +26,41 @@ const ENOUGH: u32 = 64;
 const AGAIN_AFTER: u32 = 1 << 10;
 
 /// In the word: how many are under way, or were in vain and nothing has made up for them; above
-/// that, the occasions since those were enough.
+/// that, the occasions since those were enough; and the mark of a thread that is to tell.
 const CHARGED: u32 = 0xff;
 const ONE_OCCASION: u32 = CHARGED + 1;
+const OCCASIONS: u32 = 0xfff * ONE_OCCASION;
+const TELLER: u32 = !(CHARGED | OCCASIONS);
 
-/// Whether to do it, on this occasion. If so, it counts as in vain until `came_off` or
-/// `said_nothing`.
-pub(super) fn pays(learnt: &AtomicU32) -> bool {
+/// Whether to do it, on this occasion of the thread `tid`. If so, it counts as in vain until
+/// `came_off` or `said_nothing`.
+pub(super) fn pays(learnt: &AtomicU32, tid: u32) -> bool {
     if IS_MODEL {
         return learnt.fetch_xor(1, Ordering::Relaxed) != 0;
     }
-    let (pays, new) = after_occasion(learnt.load(Ordering::Relaxed));
+    let (pays, new) = after_occasion(told(learnt.load(Ordering::Relaxed), tid));
     learnt.store(new, Ordering::Relaxed);
     pays
+}
+
+/// One that was done comes off if its thread, `tid`, has the next occasion.
+pub(super) fn will_tell(learnt: &AtomicU32, tid: u32) {
+    if !IS_MODEL {
+        let word = learnt.load(Ordering::Relaxed);
+        learnt.store(word & !TELLER | mark(tid), Ordering::Relaxed);
+    }
+}
+
+/// A thread's mark, never 0. (One in 2,048 other threads has the same.)
+fn mark(tid: u32) -> u32 {
+    let lowest = OCCASIONS + ONE_OCCASION;
+    tid.wrapping_mul(lowest) | 1 << 31
+}
+
+/// Once the thread `tid` has an occasion.
+fn told(word: u32, tid: u32) -> u32 {
+    let (rest, teller) = (word & !TELLER, word & TELLER);
+    if teller == mark(tid) { paid_back(rest, 1 + WORTH) } else { rest }
 }
 
 /// One that was done came off.
@@ -53,15 +75,20 @@ pub(super) fn said_nothing(learnt: &AtomicU32) {
 
 fn pay_back(learnt: &AtomicU32, charges: u32) {
     if !IS_MODEL {
-        let charged = learnt.load(Ordering::Relaxed) & CHARGED;
-        learnt.store(charged.saturating_sub(charges), Ordering::Relaxed);
+        let word = learnt.load(Ordering::Relaxed);
+        learnt.store(paid_back(word, charges), Ordering::Relaxed);
     }
+}
+
+/// (Something came off: occasions count anew.)
+fn paid_back(word: u32, charges: u32) -> u32 {
+    word & TELLER | (word & CHARGED).saturating_sub(charges)
 }
 
 fn after_occasion(word: u32) -> (bool, u32) {
     if word & CHARGED < ENOUGH {
         (true, word + 1)
-    } else if word / ONE_OCCASION < AGAIN_AFTER {
+    } else if (word & OCCASIONS) / ONE_OCCASION < AGAIN_AFTER {
         (false, word + ONE_OCCASION)
     } else {
         (true, ENOUGH / 2 + 1)
@@ -72,11 +99,14 @@ fn after_occasion(word: u32) -> (bool, u32) {
 mod tests {
     use super::*;
 
+    /// A thread's id.
+    const SIGNALLER: u32 = 0x1_2345;
+
     /// How many of so many occasions are taken, if one in `each` comes off.
     fn taken_of(occasions: u32, each: u32, learnt: &AtomicU32) -> u32 {
         let mut taken = 0;
         for _ in 0..occasions {
-            if pays(learnt) {
+            if pays(learnt, SIGNALLER) {
                 if taken % each == 0 {
                     came_off(learnt);
                 }
@@ -109,7 +139,7 @@ mod tests {
         let learnt = AtomicU32::new(0);
         taken_of(1_000, 2, &learnt);
         assert_eq!(taken_of(ENOUGH - 2, u32::MAX, &learnt), ENOUGH - 2);
-        assert!(pays(&learnt));
+        assert!(pays(&learnt, SIGNALLER));
     }
 
     #[test]
@@ -122,7 +152,7 @@ mod tests {
     #[test]
     fn no_more_are_under_way_than_would_be_too_many_in_vain() {
         let learnt = AtomicU32::new(0);
-        assert_eq!((0..1_000).filter(|_| pays(&learnt)).count(), ENOUGH as usize);
+        assert_eq!((0..1_000).filter(|_| pays(&learnt, SIGNALLER)).count(), ENOUGH as usize);
         (0..ENOUGH).for_each(|_| said_nothing(&learnt));
         assert_eq!(learnt.load(Ordering::Relaxed), 0);
     }
@@ -131,8 +161,44 @@ mod tests {
     fn any_word_waits_for_so_many_occasions_at_most() {
         for word in (0..1 << 12).chain([u32::MAX, u32::MAX - CHARGED, ENOUGH + ONE_OCCASION]) {
             let learnt = AtomicU32::new(word);
-            let waited = (0..=AGAIN_AFTER).take_while(|_| !pays(&learnt)).count();
+            let waited = (0..=AGAIN_AFTER).take_while(|_| !pays(&learnt, SIGNALLER)).count();
             assert!(waited <= AGAIN_AFTER as usize, "{word:#x}");
         }
+    }
+
+    /// Occasions of `signaller`, each of which has `teller` tell.
+    fn taken_if_told(occasions: u32, signaller: impl Fn(u32) -> u32, teller: u32) -> u32 {
+        let learnt = AtomicU32::new(0);
+        let taken = (0..occasions).filter(|occasion| {
+            let pays = pays(&learnt, signaller(*occasion));
+            if pays {
+                will_tell(&learnt, teller);
+            }
+            pays
+        });
+        taken.count().try_into().unwrap()
+    }
+
+    #[test]
+    fn one_comes_off_if_its_thread_has_the_next_occasion() {
+        let teller = SIGNALLER + 1;
+        assert_eq!(taken_if_told(10_000, |_| teller, teller), 10_000);
+        let in_turn = |occasion| SIGNALLER + occasion % 2;
+        assert_eq!(taken_if_told(10_000, in_turn, teller), 10_000);
+        let never = taken_if_told(10_000, |_| SIGNALLER, teller);
+        assert!((ENOUGH..10 * ENOUGH).contains(&never), "{never}");
+    }
+
+    #[test]
+    fn a_thread_tells_once_and_of_the_last_only() {
+        let learnt = AtomicU32::new(20);
+        will_tell(&learnt, SIGNALLER);
+        assert!(pays(&learnt, SIGNALLER + 1));
+        assert!(pays(&learnt, SIGNALLER));
+        assert_eq!(learnt.load(Ordering::Relaxed), 22);
+        will_tell(&learnt, SIGNALLER);
+        came_off(&learnt);
+        assert!(pays(&learnt, SIGNALLER));
+        assert_eq!(learnt.load(Ordering::Relaxed), 22 - 3 - 3 + 1);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::RawMutex;
 use super::state::{BITS, HANDOFF, OWNER, expecting, is_free};
-use crate::lock::balance::{self, came_off, said_nothing};
+use crate::lock::balance::{self, came_off, said_nothing, will_tell};
 use crate::lock::bits::Role;
 use crate::lock::contender::{Contender, cleaned};
 use crate::lock::options::Options;
@@ -79,7 +79,7 @@ impl RawMutex {
             return Some(Verdict::WOKEN);
         }
         let may = word & HANDOFF == 0 && !lot::are_there_ranks();
-        if !(may && balance::pays(self.early_wakes())) {
+        if !(may && balance::pays(self.early_wakes(), lot::tid())) {
             return None;
         }
         // (On which processor another thread holds it isn't known.)
@@ -105,8 +105,12 @@ impl RawMutex {
     /// On the waker's, a free mutex says nothing: the waiter has only run once its waker was off
     /// the processor, and the release might as well have woken it. If the waker still holds the
     /// mutex, the waiter has taken the processor from it: in vain. So it doesn't spin, but gives
-    /// the processor back. (Where there is one processor, each wake is of this kind, and has come
-    /// off unless the waiter sleeps again.)
+    /// the processor back.
+    ///
+    /// Where there is one processor, each wake is of this kind. One that found the mutex free has
+    /// come off. One that gave the processor back has if its thread is the next to signal: then the
+    /// two take turns, and each does as much as it can in one. A thread that signals another again
+    /// and again, and sleeps elsewhere in between, had better release the mutex first.
     fn lock_woken_early(&self, held: Held) {
         let is_near = current_cpu() == held.waker_cpu && held.waker_cpu != u32::MAX;
         let tells = !is_near || lot::is_single();
@@ -127,7 +131,7 @@ impl RawMutex {
             }
         } else if yields::to_holder(self.key(), BITS.probing.spin_ns(), || self.try_lock()) {
             if tells {
-                came_off(self.early_wakes());
+                will_tell(self.early_wakes(), lot::tid());
             }
         } else {
             Contender::new(self, &const { Options::new() }).queueing_first().contend();
