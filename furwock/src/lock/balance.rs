@@ -31,9 +31,10 @@ const CHARGED: u32 = 0xff;
 const ONE_OCCASION: u32 = CHARGED + 1;
 const OCCASIONS: u32 = 0xfff * ONE_OCCASION;
 const TELLER: u32 = !(CHARGED | OCCASIONS);
+const _: () = assert!(ENOUGH < CHARGED && AGAIN_AFTER < OCCASIONS / ONE_OCCASION);
 
 /// Whether to do it, on this occasion of the thread `tid`. If so, it counts as in vain until
-/// `came_off` or `said_nothing`.
+/// `came_off` or `said_nothing`, or until a thread that is to tell (`will_tell`) does.
 pub(super) fn pays(learnt: &AtomicU32, tid: u32) -> bool {
     if IS_MODEL {
         return learnt.fetch_xor(1, Ordering::Relaxed) != 0;
@@ -43,7 +44,8 @@ pub(super) fn pays(learnt: &AtomicU32, tid: u32) -> bool {
     pays
 }
 
-/// One that was done comes off if its thread, `tid`, has the next occasion.
+/// One that was done has come off if the next occasion is the thread `tid`'s. Of several such
+/// threads only the last tells.
 pub(super) fn will_tell(learnt: &AtomicU32, tid: u32) {
     if !IS_MODEL {
         let word = learnt.load(Ordering::Relaxed);
@@ -57,7 +59,9 @@ fn mark(tid: u32) -> u32 {
     tid.wrapping_mul(lowest) | 1 << 31
 }
 
-/// Once the thread `tid` has an occasion.
+/// The word after the thread `tid` has had an occasion: no thread is to tell any more. (Where more
+/// than two pairs of threads take turns at mutexes of one bucket, they take the occasion from one
+/// another, and few come off.)
 fn told(word: u32, tid: u32) -> u32 {
     let (rest, teller) = (word & !TELLER, word & TELLER);
     if teller == mark(tid) { paid_back(rest, 1 + WORTH) } else { rest }
@@ -80,7 +84,7 @@ fn pay_back(learnt: &AtomicU32, charges: u32) {
     }
 }
 
-/// (Something came off: occasions count anew.)
+/// The word with so many charges less, and none of the occasions since those were enough.
 fn paid_back(word: u32, charges: u32) -> u32 {
     word & TELLER | (word & CHARGED).saturating_sub(charges)
 }
@@ -159,7 +163,10 @@ mod tests {
 
     #[test]
     fn any_word_waits_for_so_many_occasions_at_most() {
-        for word in (0..1 << 12).chain([u32::MAX, u32::MAX - CHARGED, ENOUGH + ONE_OCCASION]) {
+        let marked = mark(SIGNALLER) | ENOUGH | (500 * ONE_OCCASION);
+        let others =
+            [u32::MAX, u32::MAX - CHARGED, ENOUGH + ONE_OCCASION, marked, marked | CHARGED];
+        for word in (0..1 << 12).chain(others) {
             let learnt = AtomicU32::new(word);
             let waited = (0..=AGAIN_AFTER).take_while(|_| !pays(&learnt, SIGNALLER)).count();
             assert!(waited <= AGAIN_AFTER as usize, "{word:#x}");
@@ -177,6 +184,14 @@ mod tests {
             pays
         });
         taken.count().try_into().unwrap()
+    }
+
+    #[test]
+    fn a_mark_is_apart_from_the_counts() {
+        for tid in [0, 1, 0x7ff, 0x800, u32::MAX] {
+            let mark = mark(tid);
+            assert!(mark != 0 && mark & (CHARGED | OCCASIONS) == 0, "{tid:#x}");
+        }
     }
 
     #[test]

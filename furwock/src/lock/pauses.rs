@@ -13,7 +13,8 @@ const USUAL_PS: u32 = 12_500;
 /// What a look at the clock takes at least, in nanoseconds.
 const CLOCK_NS: u64 = 25;
 
-/// How many pauses take so many nanoseconds, at least one.
+/// How many pauses take so many nanoseconds, at least one. The first call of a process finds out,
+/// which takes some microseconds, with a coarse clock some tens.
 pub(super) fn pauses_in(ns: u32) -> u32 {
     pauses_of(ns, pause_ps())
 }

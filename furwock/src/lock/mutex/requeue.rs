@@ -70,20 +70,21 @@ impl RawMutex {
     /// has it as soon as it is released, or a little later: it is awake by then, while one that the
     /// release wakes has yet to come. So few threads sleep for the mutex. Where woken threads find
     /// it held again and again, and sleep, or take the processor from the thread that holds it,
-    /// waiters are moved: the bucket keeps a balance (`balance`). They are moved, too, where the
-    /// mutex is promised to a sleeper, and where priorities count, so that the mutex's queue puts
-    /// them in order.
+    /// waiters are moved: the bucket keeps a balance (`balance`, and `outcome`). They are moved,
+    /// too, where the mutex is promised to a sleeper, and where priorities count, so that the
+    /// mutex's queue puts them in order.
     pub(in crate::lock) fn signal_wakes_as(&self) -> Option<Verdict> {
         let word = self.word.load(Ordering::Relaxed);
         if is_free(word) {
             return Some(Verdict::WOKEN);
         }
         let may = word & HANDOFF == 0 && !lot::are_there_ranks();
-        if !(may && balance::pays(self.early_wakes(), lot::tid())) {
+        let tid = lot::tid();
+        if !(may && balance::pays(self.early_wakes(), tid)) {
             return None;
         }
         // (On which processor another thread holds it isn't known.)
-        let holds = word & OWNER == lot::tid();
+        let holds = word & OWNER == tid;
         let waker_cpu = if holds { current_cpu() } else { u32::MAX };
         Some(Verdict::woken_to_held(Held { owner: word & OWNER, waker_cpu }))
     }
@@ -99,42 +100,30 @@ impl RawMutex {
         &lot::advice(self.key())[SIGNALS]
     }
 
-    /// `lock` for a waiter that was woken while the mutex was held. Its wake has come off if it
-    /// gets the mutex without another sleep, on another processor than the waker's.
+    /// `lock` for a waiter that was woken while the mutex was held.
     ///
-    /// On the waker's, a free mutex says nothing: the waiter has only run once its waker was off
-    /// the processor, and the release might as well have woken it. If the waker still holds the
-    /// mutex, the waiter has taken the processor from it: in vain. So it doesn't spin, but gives
-    /// the processor back.
-    ///
-    /// Where there is one processor, each wake is of this kind. One that found the mutex free has
-    /// come off. One that gave the processor back has if its thread is the next to signal: then the
-    /// two take turns, and each does as much as it can in one. A thread that signals another again
-    /// and again, and sleeps elsewhere in between, had better release the mutex first.
+    /// If its waker still holds the mutex, and is on its processor, the waiter has taken the
+    /// processor from it. So it doesn't spin, but gives the processor back.
     fn lock_woken_early(&self, held: Held) {
         let is_near = current_cpu() == held.waker_cpu && held.waker_cpu != u32::MAX;
-        let tells = !is_near || lot::is_single();
-        if self.try_lock() {
-            return if tells {
-                came_off(self.early_wakes())
-            } else {
-                said_nothing(self.early_wakes())
-            };
-        }
-        if mutant::active(Mutant::WokenEarlyGoesOn) {
+        let got = if self.try_lock() {
+            Got::AtOnce
+        } else if mutant::active(Mutant::WokenEarlyGoesOn) {
             return;
-        }
-        if !is_near || self.word.load(Ordering::Relaxed) & OWNER != held.owner {
+        } else if !is_near || self.word.load(Ordering::Relaxed) & OWNER != held.owner {
             let status = self.lock_slow(&const { Options::new() });
-            if status.is_some_and(|status| status.sleeps == 0) {
-                came_off(self.early_wakes());
-            }
+            if status.is_some_and(|status| status.sleeps == 0) { Got::Awake } else { Got::Asleep }
         } else if yields::to_holder(self.key(), BITS.probing.spin_ns(), || self.try_lock()) {
-            if tells {
-                will_tell(self.early_wakes(), lot::tid());
-            }
+            Got::ByYield
         } else {
             Contender::new(self, &const { Options::new() }).queueing_first().contend();
+            Got::Asleep
+        };
+        match outcome(got, is_near, lot::is_single()) {
+            Outcome::CameOff => came_off(self.early_wakes()),
+            Outcome::SaidNothing => said_nothing(self.early_wakes()),
+            Outcome::WillTell => will_tell(self.early_wakes(), lot::tid()),
+            Outcome::InVain => {}
         }
     }
 
@@ -173,6 +162,50 @@ impl RawMutex {
         ) {
             word = now;
         }
+    }
+}
+
+/// How a waiter that was woken while the mutex was held got it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Got {
+    /// It was free.
+    AtOnce,
+    /// It was free once its holder had had the processor back.
+    ByYield,
+    /// Without another sleep.
+    Awake,
+    /// After another sleep.
+    Asleep,
+}
+
+/// What came of a wake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    CameOff,
+    InVain,
+    SaidNothing,
+    /// The woken thread will tell: it has come off if that thread is the next that signals while it
+    /// holds a mutex of the bucket.
+    WillTell,
+}
+
+/// What came of a wake whose thread got the mutex so, near its waker or not, with one processor or
+/// more.
+///
+/// On its waker's processor, a free mutex says nothing: the thread has only run once its waker was
+/// off the processor, and the release might as well have woken it. And a yield means that it took
+/// the processor from its waker, in vain.
+///
+/// Where there is one processor, the first is all that a wake can come to. A yield was well spent
+/// if the two threads take turns at signalling, as at a queue: each then does as much as it can
+/// in one turn. A thread that signals another again and again, and sleeps elsewhere in between, had
+/// better release the mutex first (docs/experiments.md, "Who signals next").
+fn outcome(got: Got, is_near: bool, is_single: bool) -> Outcome {
+    match got {
+        Got::AtOnce if is_near && !is_single => Outcome::SaidNothing,
+        Got::AtOnce | Got::Awake => Outcome::CameOff,
+        Got::ByYield if is_single => Outcome::WillTell,
+        Got::ByYield | Got::Asleep => Outcome::InVain,
     }
 }
 
@@ -227,5 +260,19 @@ mod tests {
         assert!(another.is_none_or(|cpu| cpu == u32::MAX));
         // (Where it is known.)
         assert!(cpu().is_none_or(|cpu| cpu != u32::MAX) || current_cpu() == u32::MAX);
+    }
+
+    #[test]
+    fn what_a_wake_came_to_depends_on_the_processors() {
+        for (is_near, is_single) in [(false, false), (true, false), (true, true)] {
+            let outcomes = [Got::AtOnce, Got::ByYield, Got::Awake, Got::Asleep]
+                .map(|got| outcome(got, is_near, is_single));
+            let [at_once, by_yield] = match (is_near, is_single) {
+                (_, true) => [Outcome::CameOff, Outcome::WillTell],
+                (true, false) => [Outcome::SaidNothing, Outcome::InVain],
+                (false, false) => [Outcome::CameOff, Outcome::InVain],
+            };
+            assert_eq!(outcomes, [at_once, by_yield, Outcome::CameOff, Outcome::InVain]);
+        }
     }
 }

@@ -3,9 +3,9 @@
 //! since 2.21.
 //!
 //! A release touches the word for the last time in the exchange that succeeds, and what it does
-//! afterwards needs the address only: the waiter
-//! that takes the permit may free the semaphore at once. A waiter that is woken competes with
-//! newcomers for the permit, and waits again if it loses. ORDERING.md, SE-1.
+//! afterwards needs the address only: the waiter that takes the permit may free the semaphore at
+//! once. A waiter that is woken competes with newcomers for the permit, and waits again if it
+//! loses. ORDERING.md, SE-1.
 
 mod state;
 pub(crate) mod task;
@@ -219,6 +219,7 @@ fn stand_back() {
     if cfg!(any(loom, shuttle)) || most == 0 || lot::is_single() {
         return;
     }
+    // (Times are equal where the clock is coarse.)
     let random = monotonic_ns().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     let ns = (random * u64::from(most)) >> 32;
     (0..pauses_in(u32::try_from(ns).unwrap_or(0))).for_each(|_| spin_loop());
