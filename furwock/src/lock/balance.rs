@@ -89,10 +89,11 @@ fn paid_back(word: u32, charges: u32) -> u32 {
     word & TELLER | (word & CHARGED).saturating_sub(charges)
 }
 
+/// Whether to do it, and the new word. (In `word` no thread is to tell.)
 fn after_occasion(word: u32) -> (bool, u32) {
     if word & CHARGED < ENOUGH {
         (true, word + 1)
-    } else if (word & OCCASIONS) / ONE_OCCASION < AGAIN_AFTER {
+    } else if word / ONE_OCCASION < AGAIN_AFTER {
         (false, word + ONE_OCCASION)
     } else {
         (true, ENOUGH / 2 + 1)

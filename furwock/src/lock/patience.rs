@@ -188,9 +188,9 @@ mod tests {
         assert!(looks < 10 * MOST, "{looks}");
     }
 
-    /// What is learnt at a key of this test's by a look that is rewarded at once, after which the
-    /// thread comes out of a sleep `woke_after_ns` later, if it sleeps, and looks again; and what
-    /// had been learnt before. `None` where other tests' locks in the bucket learnt meanwhile.
+    /// How many looks are learnt at a key of this test's by one that is rewarded at once, after
+    /// which the thread comes out of a sleep `woke_after_ns` later, if it sleeps, and looks again.
+    /// `None` where other tests' locks in the bucket learnt meanwhile.
     fn learnt_of_one_look(woke_after_ns: Option<u64>) -> Option<u32> {
         let key = Key::semaphore(core::ptr::from_ref(&woke_after_ns).addr());
         let (notes, word) = (&lot::own().unwrap().notes, &lot::advice(key)[LOOKS]);
@@ -226,13 +226,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_after_the_next_look_is_not_taken_for_one_after_the_last() {
+    fn a_reward_is_forgotten_as_the_thread_looks_again() {
         assert!(lot::prepare());
         let notes = &lot::own().unwrap().notes;
         notes.times[REWARDED].store(monotonic_ns(), Ordering::Relaxed);
         notes.woke_at.store(0, Ordering::Relaxed);
         look_back(notes);
-        assert_eq!(notes.times[REWARDED].load(Ordering::Relaxed), 0, "it is forgotten");
+        assert_eq!(notes.times[REWARDED].load(Ordering::Relaxed), 0);
     }
 
     #[test]
