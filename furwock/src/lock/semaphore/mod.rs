@@ -136,29 +136,14 @@ impl RawSemaphore {
         success: Ordering,
         change: impl Fn(u64) -> Option<u64>,
     ) -> Result<Updated, u64> {
-        let word = self.word.load(Ordering::Relaxed);
-        let new = change(word).ok_or(word)?;
-        match self.word.compare_exchange_weak(word, new, success, Ordering::Relaxed) {
-            Ok(before) => Ok(Updated { before, met_another: false }),
-            Err(now) => self.update_again([word, now], success, change),
-        }
-    }
-
-    /// `update`, after an exchange failed that expected the first of two words and found the other.
-    #[cold]
-    fn update_again(
-        &self,
-        [expected, mut word]: [u64; 2],
-        success: Ordering,
-        change: impl Fn(u64) -> Option<u64>,
-    ) -> Result<Updated, u64> {
-        // (An exchange may also fail for no reason.)
-        let mut met_another = word != expected;
+        let mut word = self.word.load(Ordering::Relaxed);
+        let mut met_another = false;
         loop {
             let new = change(word).ok_or(word)?;
             match self.word.compare_exchange_weak(word, new, success, Ordering::Relaxed) {
                 Ok(before) => return Ok(Updated { before, met_another }),
                 Err(now) => {
+                    // (An exchange may also fail for no reason.)
                     met_another |= now != word;
                     word = now;
                 }
