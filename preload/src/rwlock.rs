@@ -11,10 +11,10 @@ use core::ffi::c_int;
 use furwock::lock::{Options, Policy, thread_id};
 use furwock::unstable::known_thread_id;
 use furwock::unstable::rwlock::{
-    forget_readers, is_full, read_contended, read_fast, read_past_sleepers, read_with, reads_any,
-    try_read as try_read_raw, try_write_as, unlock_counted_quietly, unlock_exclusive_quietly,
-    unlock_shared_fast, unlock_shared_of_any, write_contended, write_fast_as,
-    write_past_sleepers_as, write_with,
+    PastSleepers, forget_readers, is_full, read_contended, read_fast, read_past_sleepers,
+    read_with, reads_any, try_read as try_read_raw, try_write_as, unlock_counted_quietly,
+    unlock_exclusive_quietly, unlock_shared_fast, unlock_shared_of_any, write_contended,
+    write_fast_as, write_past_sleepers_as, write_with,
 };
 use furwock::unstable::signals::closed;
 use furwock::{Clock, Deadline};
@@ -43,17 +43,21 @@ fn read(this: &RwLock) -> c_int {
     // While threads sleep, a lock that is free is entered without a lock that a signal handler
     // could come upon. It isn't this thread's and isn't full; and once threads sleep, it has its
     // policy.
-    if read_fast(&this.raw) || read_past_sleepers(&this.raw) {
+    let past = match read_fast(&this.raw) {
+        true => PastSleepers::Entered,
+        false => read_past_sleepers(&this.raw),
+    };
+    if past == PastSleepers::Entered {
         probes::rdlock_acquire_read(this);
         recording::count(this, Kind::RwLock);
         return 0;
     }
-    pthread_rwlock_rdlock_slow(this)
+    pthread_rwlock_rdlock_slow(this, past)
 }
 
 #[inline(never)]
-fn pthread_rwlock_rdlock_slow(lock: &RwLock) -> c_int {
-    let result = lock.read_until(None);
+fn pthread_rwlock_rdlock_slow(lock: &RwLock, past: PastSleepers) -> c_int {
+    let result = lock.read_until(None, past);
     if result == 0 {
         probes::rdlock_acquire_read(lock);
     }
@@ -101,7 +105,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_timedrdlock(
             at,
             true,
             || glibc::pthread_rwlock_timedrdlock(lock, at),
-            |lock, deadline| lock.read_until(Some(deadline)),
+            |lock, deadline| lock.read_until(Some(deadline), PastSleepers::Not),
         )
     }
 }
@@ -122,7 +126,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_clockrdlock(
             at,
             true,
             || glibc::pthread_rwlock_clockrdlock(lock, clock, at),
-            |lock, deadline| lock.read_until(Some(deadline)),
+            |lock, deadline| lock.read_until(Some(deadline), PastSleepers::Not),
         )
     }
 }
@@ -360,7 +364,7 @@ impl RwLock {
     }
 
     #[inline(always)]
-    fn read_until(&self, deadline: Option<&Deadline>) -> c_int {
+    fn read_until(&self, deadline: Option<&Deadline>, past: PastSleepers) -> c_int {
         self.make_ready();
         if self.is_own() {
             return EDEADLK;
@@ -376,7 +380,7 @@ impl RwLock {
             let wait = Wait::begin(self, Kind::RwLock, || self.raw.owner());
             // Calls without a deadline have tried all that comes before.
             let status = match deadline {
-                None => read_contended(&self.raw, &options),
+                None => read_contended(&self.raw, &options, past),
                 Some(_) => read_with(&self.raw, &options),
             };
             wait.end(|| status.map_or(Ended::TimedOut, Ended::Got));

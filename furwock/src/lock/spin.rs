@@ -39,8 +39,9 @@ pub(super) const LEARNT_BEFORE: usize = 5;
 
 /// Of a bucket's advice: how many wakes at once have paid; what looks before a sleep have paid
 /// (`patience`), in a rwlock's what its word looked like (`surplus`); what spells of spinning came
-/// to (`pays`); what yields did (`yields`): a rwlock's waiters', or a mutex's to its holder; and in
-/// a mutex's what signals did that woke their waiter at once (`balance`).
+/// to (`pays`); what yields did (`yields`): a rwlock's waiters', or a mutex's to its holder; in a
+/// mutex's what signals did that woke their waiter at once (`balance`); and in a rwlock's how often
+/// nobody was inside (`sharing`).
 const WAKES_AHEAD: usize = 0;
 pub(super) const LOOKS: usize = 1;
 pub(super) const CROWDING: usize = 1;
@@ -48,6 +49,7 @@ const SPINNING: usize = 2;
 pub(super) const YIELDS: usize = 3;
 pub(super) const HOLDER_YIELDS: usize = 3;
 pub(super) const SIGNALS: usize = 4;
+pub(super) const SHARING: usize = 5;
 
 /// The most wakes that are on their way to a lock at once, and for each processor.
 pub(super) const MOST_AHEAD: u32 = 127;
@@ -260,6 +262,11 @@ impl Spin {
         self.pauses == 0 && self.begins_aside
     }
 
+    /// It doesn't stand aside after all.
+    pub(super) fn goes_on(&mut self) {
+        self.begins_aside = false;
+    }
+
     /// Whether it isn't worth a bit in the word yet.
     pub(super) fn is_unseen(&self, is_shared: bool) -> bool {
         let unseen = if is_shared {
@@ -272,13 +279,18 @@ impl Spin {
 
     /// Pauses before the next probe. False when it is time to sleep.
     pub(super) fn pause(&mut self) -> bool {
+        self.pause_and(|| {})
+    }
+
+    /// The same, and calls `look` again and again as long as it stands aside.
+    pub(super) fn pause_and(&mut self, look: impl FnMut()) -> bool {
         if cfg!(any(loom, shuttle)) {
             // One probe more: a model has no time, only order.
             self.pauses += 1;
             return self.pauses == 1;
         }
         if self.is_to_stand_aside() {
-            stand_aside(self.probing);
+            stand_aside(self.probing, look);
         }
         let least = adjustable!(self.probing.pauses, ProbePauses);
         let most = adjustable!(self.probing.most_pauses, MostProbePauses).max(least);
@@ -429,12 +441,13 @@ const fn after_interval(short: u32, is_short: bool) -> u32 {
     }
 }
 
-fn stand_aside(probing: &Probing) {
+fn stand_aside(probing: &Probing, mut look: impl FnMut()) {
     let until = monotonic_ns() + adjustable!(probing.aside_ns, Aside);
     while monotonic_ns() < until {
         for _ in 0..probing.most_pauses {
             spin_loop();
         }
+        look();
     }
 }
 

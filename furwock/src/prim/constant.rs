@@ -127,6 +127,9 @@ mod table {
         SurplusOwned: "surplus-owned", "loads", 0..=65, "lock/surplus.rs";
         /// And nobody inside in so many at most.
         SurplusFree: "surplus-free", "loads", 0..=64, "lock/surplus.rs";
+        /// Readers that do little stand aside where nobody is inside for one part of the time in so
+        /// many.
+        SharingParts: "sharing-parts", "parts", 1..=1_000, "lock/rwlock/sharing.rs";
         /// How long a writer sleeps that is surplus, before it looks again.
         SurplusNap: "surplus-nap", "ns", 1_000..=999_000_000, "lock/surplus.rs";
         /// How often a rwlock's waiter yields before it sleeps.

@@ -7,12 +7,14 @@
 //! mutex's waiters are (Long 2017); readers that have slept are let in together.
 //!
 //! `state` has the word and its transitions; `read` and `write` are the two sides' ways in and out,
-//! `reader` how a reader enters that is stopped, `wanted` what the slow path (`contender`) asks of
-//! a rwlock, `settle` the queue's side. The ordering arguments are in ORDERING.md (W-1 ff.).
+//! `reader` how a reader enters that is stopped, `sharing` whether it joins others or leaves the
+//! lock to them for a moment, `wanted` what the slow path (`contender`) asks of a rwlock, `settle`
+//! the queue's side. The ordering arguments are in ORDERING.md (W-1 ff.).
 
 mod read;
 mod reader;
 mod settle;
+mod sharing;
 pub(crate) mod slots;
 #[cfg(all(test, any(loom, shuttle)))]
 mod starts;

@@ -5,8 +5,8 @@ use super::reader::Reader;
 use super::settle::settle_at;
 use super::slots::{self, Published};
 use super::state::{
-    Cause, ONE_READER, UPGRADING, is_biased, is_to_be_settled_by_reader, may_be_published,
-    read_at_once, read_past_sleepers,
+    Cause, ONE_READER, PastSleepers, UPGRADING, is_biased, is_to_be_settled_by_reader,
+    may_be_published, read_at_once, read_past_sleepers,
 };
 use crate::lock::options::{How, Options, Status};
 use crate::prim::atomic::Ordering;
@@ -124,10 +124,13 @@ impl RawRwLock {
     /// Enters a free lock past sleepers, as `Reader` does, at a fraction of its cost (W-1). Acquire
     /// on success.
     #[inline(always)]
-    pub(super) fn read_past_sleepers(&self) -> bool {
+    pub(super) fn read_past_sleepers(&self) -> PastSleepers {
         let word = self.word.load(Ordering::Relaxed);
-        read_past_sleepers(word)
-            .is_some_and(|new| self.exchange(word, new, Ordering::Acquire).is_ok())
+        let Some(new) = read_past_sleepers(word) else { return PastSleepers::Not };
+        match self.exchange(word, new, Ordering::Acquire) {
+            Ok(_) => PastSleepers::Entered,
+            Err(_) => PastSleepers::Lost,
+        }
     }
 
     /// `lock_shared_with` for a caller that has just tried in vain.
@@ -138,15 +141,16 @@ impl RawRwLock {
 
     #[inline(always)]
     pub(super) fn read_slow_inlined(&self, options: &Options) -> Option<Status> {
-        if options.steal && self.read_past_sleepers() {
+        let past = if options.steal { self.read_past_sleepers() } else { PastSleepers::Not };
+        if past == PastSleepers::Entered {
             return Some(Status::new(How::Stolen));
         }
-        self.read_contended(options)
+        self.read_contended(options, past)
     }
 
-    /// The same for a caller that has also tried `read_past_sleepers`.
+    /// The same for a caller of `read_past_sleepers`, of which `past` came.
     #[inline]
-    pub(super) fn read_contended(&self, options: &Options) -> Option<Status> {
-        Reader::new(self, options).enter()
+    pub(super) fn read_contended(&self, options: &Options, past: PastSleepers) -> Option<Status> {
+        Reader::new(self, options).after(past).enter()
     }
 }

@@ -2,11 +2,12 @@
 //! all waiters do (`contender`).
 
 use super::RawRwLock;
+use super::sharing::{self, Choice, Look};
 use super::slots;
 use super::state::{
-    Kind, PROBING, Stop, enters_after_writer, is_biased, is_open_but_for_sleepers,
+    Kind, PROBING, PastSleepers, Stop, enters_after_writer, is_biased, is_open_but_for_sleepers,
     is_to_be_biased_first, is_worth_a_spin, is_written, may_park_reader, policy, read,
-    read_at_once, stops_reader,
+    read_at_once, readers, stops_reader,
 };
 use super::wanted::Wanted;
 use crate::lock::bits::owner;
@@ -51,7 +52,7 @@ pub(super) struct Reader<'o> {
     /// writer leaves, before the next that sleeps. So does this one, once, and before a writer that
     /// spins or has been woken.
     was_shut_out: bool,
-    /// Another thread took or left the lock as this one was about to enter it.
+    /// Another thread changed the word as this one was about to enter.
     has_lost: bool,
     /// Probes for which it has let a spinning writer go first.
     probes_for_spinner: u32,
@@ -74,6 +75,12 @@ impl<'o> Reader<'o> {
             probes_for_spinner: 0,
             passes_after: None,
         }
+    }
+
+    /// The same for a caller that has tried to pass sleepers.
+    pub(super) fn after(mut self, past: PastSleepers) -> Self {
+        self.has_lost = past == PastSleepers::Lost;
+        self
     }
 
     /// Enters, or times out.
@@ -170,6 +177,8 @@ impl<'o> Reader<'o> {
     /// whether it passes. Nothing is learnt from these yields.
     fn has_given_way(&mut self) -> bool {
         let Some(yields) = self.passes_after else { return false };
+        // (That was long ago once it has yielded.)
+        self.has_lost = false;
         let left = if yields::yield_to_others(self.lock.key()) {
             self.contender.note(How::Spun);
             if let Some(run) = turn::run() {
@@ -211,7 +220,7 @@ impl<'o> Reader<'o> {
     /// it at that moment, and both do little inside and outside of it (`Spin::learnt`).
     ///
     /// A lock without sleepers has just been tried, so that this is so. If there are sleepers,
-    /// readers that overlap come here too, and the first exchange tells.
+    /// readers that overlap come here too, and an exchange tells: the caller's, or the first here.
     fn stands_aside(&self, word: u64, spin: &mut Option<Spin>) -> bool {
         let was_open = if self.has_lost {
             is_open_but_for_sleepers(word)
@@ -222,7 +231,28 @@ impl<'o> Reader<'o> {
             return false;
         }
         let spell = spin.get_or_insert_with(|| self.learnt_spell());
-        spell.is_to_stand_aside() && spell.pause()
+        spell.is_to_stand_aside() && self.stand_aside(spell)
+    }
+
+    /// Stands aside, or not, as has been learnt at this lock of readers that do.
+    fn stand_aside(&self, spell: &mut Spin) -> bool {
+        let key = self.lock.key();
+        match sharing::choose(key) {
+            Choice::In => {
+                spell.goes_on();
+                false
+            }
+            Choice::Aside => spell.pause(),
+            Choice::AsideLooking => {
+                let mut look = Look::default();
+                let goes_on = spell.pause_and(|| {
+                    let word = self.lock.word.load(Ordering::Relaxed);
+                    look.add(readers(word) + u64::from(owner(word) != 0));
+                });
+                look.note(key);
+                goes_on
+            }
+        }
     }
 
     /// A spell of spinning that begins as the thread has learnt. A caller that is not to spin never
@@ -358,6 +388,7 @@ mod tests {
         let stands_aside = |word, has_lost| {
             let lock = RawRwLock::with_policy(Policy::Recursive);
             spin::learn_that_sections_are_short();
+            sharing::learn_that_readers(false, lock.key());
             let mut reader = Reader::new(&lock, &const { Options::new() });
             reader.has_lost = has_lost;
             reader.stands_aside(word, &mut None)
@@ -370,6 +401,38 @@ mod tests {
         assert_eq!(stands_aside(open, false), may);
         for closed in [state::WRITER, state::UPGRADING, state::HANDOFF, state::SPIN] {
             assert!(!stands_aside(open | closed, true), "{closed:#x}");
+        }
+    }
+
+    #[test]
+    fn a_reader_that_lost_as_it_passed_sleepers_has_lost_at_once() {
+        let lock = RawRwLock::new();
+        let after = |past| Reader::new(&lock, &const { Options::new() }).after(past).has_lost;
+        assert!(after(PastSleepers::Lost));
+        assert!(!after(PastSleepers::Not));
+        assert_eq!(lock.read_past_sleepers(), PastSleepers::Not, "there are none");
+        lock.word.fetch_or(state::WRITERS_PARKED, Ordering::Relaxed);
+        // (The exchange is weak.)
+        assert!((0..100).any(|_| lock.read_past_sleepers() == PastSleepers::Entered));
+        assert_eq!(lock.read_past_sleepers(), PastSleepers::Not, "another reads");
+        lock.word.store(0, Ordering::Relaxed);
+    }
+
+    #[test]
+    fn a_reader_goes_in_where_readers_gain_by_sharing() {
+        let stands_aside = |share: bool| {
+            let lock = RawRwLock::new();
+            sharing::learn_that_readers(share, lock.key());
+            spin::learn_that_sections_are_short();
+            let mut spell = None;
+            let aside = Reader::new(&lock, &const { Options::new() })
+                .stands_aside(state::ONE_READER, &mut spell);
+            (aside, spell.unwrap().is_to_stand_aside())
+        };
+        // (Another test's lock may be in the same bucket.)
+        if !lot::is_single() {
+            assert!((0..100).any(|_| stands_aside(false).0));
+            assert!((0..100).any(|_| stands_aside(true) == (false, false)));
         }
     }
 
@@ -449,7 +512,9 @@ mod tests {
         reader.passes_after = Some(1);
         lot::node().unwrap().notes.times[spin::ACTIVE_SINCE].store(0, Ordering::Relaxed);
         assert!(turn_is_over() && !reader.passes_sleepers());
+        reader.has_lost = true;
         assert!(reader.has_given_way() && reader.passes_sleepers());
+        assert!(!reader.has_lost, "that was long ago");
     }
 
     #[test]

@@ -328,6 +328,18 @@ pub(super) fn is_open_but_for_sleepers(word: u64) -> bool {
     read_at_once(word & !(PARKED | WAKES)).is_some()
 }
 
+/// What came of a reader's try to enter a free lock past sleepers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PastSleepers {
+    /// It has entered.
+    Entered,
+    /// The lock was free, and another thread changed its word at that moment, as a rule: the
+    /// exchange is weak.
+    Lost,
+    /// There are no sleepers, or more is in the way.
+    Not,
+}
+
 /// The word after a reader entered a free lock past sleepers; `None` if there are none, or there is
 /// more to it: a hot lock has to cool (`read`).
 #[inline]

@@ -4,6 +4,7 @@
 use super::RawRwLock;
 use super::settle::settle_at;
 use super::slots;
+pub use super::state::PastSleepers;
 use super::state::{
     self, Cause, ONE_READER, is_quietly_read, is_to_be_settled, is_to_be_settled_by_reader,
     is_written, may_be_published, readers, written,
@@ -27,13 +28,15 @@ pub fn read_fast(lock: &RawRwLock) -> bool {
 }
 
 /// Enters a free lock as a reader past sleepers, for a caller whose `read_fast` has just failed.
-/// Acquire on success. False may mean nothing: the caller takes another way then.
+/// Acquire on success; else the caller takes another way.
 ///
 /// Takes no lock: a signal handler may come upon it, and leave it, at any instruction.
 #[cfg(not(any(loom, shuttle)))]
 #[inline(always)]
-pub fn read_past_sleepers(lock: &RawRwLock) -> bool {
-    counted(lock.read_past_sleepers())
+pub fn read_past_sleepers(lock: &RawRwLock) -> PastSleepers {
+    let past = lock.read_past_sleepers();
+    counted(past == PastSleepers::Entered);
+    past
 }
 
 /// Counts a read in if the word has.
@@ -96,11 +99,11 @@ pub fn write_past_sleepers_as(lock: &RawRwLock, tid: u32) -> bool {
 
 /// Enters as a reader as `options` has it, for a caller whose `read_fast` and `read_past_sleepers`
 /// have just failed: without another such try, so that a thread that meets others all the time
-/// notices. `None` at the deadline. Acquire.
+/// notices; `past` is what came of the latter. `None` at the deadline. Acquire.
 #[cfg(not(any(loom, shuttle)))]
 #[inline]
-pub fn read_contended(lock: &RawRwLock, options: &Options) -> Option<Status> {
-    counting(lock, || lock.read_contended(options), Option::is_some)
+pub fn read_contended(lock: &RawRwLock, options: &Options, past: PastSleepers) -> Option<Status> {
+    counting(lock, || lock.read_contended(options, past), Option::is_some)
 }
 
 /// The same as the writer, for a caller whose `write_fast_as` and `write_past_sleepers_as` have

@@ -14,7 +14,7 @@ pub(super) struct Bucket {
     /// Waiters in the queue, and those on their way into it.
     pub(super) waiters: AtomicU32,
     /// Room for what locks learnt here: no more than advice, and shared by those that collide.
-    pub(super) advice: [AtomicU32; 5],
+    pub(super) advice: [AtomicU32; 6],
     pub(super) queue: QueueLine,
 }
 
@@ -29,6 +29,7 @@ impl Bucket {
                 lock: TableLock::new(),
                 waiters: AtomicU32::new(0),
                 advice: [
+                    AtomicU32::new(0),
                     AtomicU32::new(0),
                     AtomicU32::new(0),
                     AtomicU32::new(0),
