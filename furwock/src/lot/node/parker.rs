@@ -14,6 +14,7 @@ use crate::prim::{
     spin_loop,
 };
 use crate::sys::clock::Deadline;
+use crate::sys::futex::KernelTable;
 
 const EMPTY: u32 = 0;
 const SLEEPING: u32 = 1;
@@ -75,6 +76,9 @@ pub(crate) enum Signals {
 pub(crate) struct Parker {
     state: AtomicU32,
     interrupted: AtomicBool,
+    /// Where the kernel finds it. Each sleeps on a word of its own, so that thousands fill the
+    /// buckets that the kernel gives to a process, and a wake walks past hundreds of them.
+    table: KernelTable,
 }
 
 impl Parker {
@@ -82,8 +86,8 @@ impl Parker {
     #[cfg(not(any(loom, shuttle)))]
     pub(super) const WORD_AT: usize = core::mem::offset_of!(Parker, state);
 
-    pub(crate) fn new() -> Self {
-        Self { state: AtomicU32::new(EMPTY), interrupted: AtomicBool::new(false) }
+    pub(crate) fn new(table: KernelTable) -> Self {
+        Self { state: AtomicU32::new(EMPTY), interrupted: AtomicBool::new(false), table }
     }
 
     /// Makes ready for one wait. No thread can notify before the waiter is linked, so that the
@@ -118,8 +122,10 @@ impl Parker {
                 }
             }
             let sleep = match until.signals {
-                Signals::AsWaitv => kernel_sleep_restarting(&self.state, SLEEPING, until.deadline),
-                _ => kernel_sleep(&self.state, SLEEPING, until.deadline),
+                Signals::AsWaitv => {
+                    kernel_sleep_restarting(&self.state, SLEEPING, until.deadline, self.table)
+                }
+                _ => kernel_sleep(&self.state, SLEEPING, until.deadline, self.table),
             };
             if self.is_notified() {
                 return Woke::Notified;
@@ -157,10 +163,12 @@ impl Parker {
         } else {
             Ordering::Release
         };
+        // (Once the swap is done, nothing is read here any more.)
+        let table = self.table;
         if self.state.swap(NOTIFIED, ordering) == SLEEPING
             && !mutant::active(Mutant::NotifyWithoutWake)
         {
-            kernel_wake_one(&self.state);
+            kernel_wake_one(&self.state, table);
         }
     }
 
@@ -186,7 +194,7 @@ impl Parker {
         let asleep =
             self.state.compare_exchange(SLEEPING, EMPTY, Ordering::Relaxed, Ordering::Relaxed);
         if asleep.is_ok() {
-            kernel_wake_one(&self.state);
+            kernel_wake_one(&self.state, self.table);
         }
     }
 

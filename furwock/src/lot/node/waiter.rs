@@ -10,6 +10,7 @@ use super::verdict::{Debt, Verdict};
 use crate::prim::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{self, CheckedCell};
+use crate::sys::futex::KernelTable;
 
 /// Matches every waiter (futex(2): `FUTEX_BITSET_MATCH_ANY`).
 pub(crate) const ANY: u32 = u32::MAX;
@@ -96,7 +97,7 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(table: KernelTable) -> Self {
         Self {
             key: AtomicU64::new(Key::NOWHERE.to_bits()),
             kind: CheckedCell::new(NodeKind::Thread),
@@ -112,7 +113,7 @@ impl Waiter {
             chosen: CheckedCell::new(Chosen { key: Key::NOWHERE, bitset: 0 }),
             fan_out: CheckedCell::new(None),
             next_chosen: CheckedCell::new(None),
-            parker: Parker::new(),
+            parker: Parker::new(table),
             queued_at: AtomicU64::new(Key::NOWHERE.to_bits()),
             debt: CheckedCell::new(None),
             room: Room::new(),
@@ -274,9 +275,9 @@ impl ThreadLayout {
 }
 
 impl Thread {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(table: KernelTable) -> Self {
         Self {
-            waiter: Waiter::new(),
+            waiter: Waiter::new(table),
             frame: AtomicUsize::new(0),
             pthread: AtomicUsize::new(0),
             owner: Owner::none(),
