@@ -17,7 +17,6 @@ use crate::lot::{self, Key, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::const_unless_model;
 use crate::prim::mutant::{self, Mutant};
-use crate::sys::futex::KernelTable;
 
 /// Threads wait for each other here. The caller keeps in mind how many they are.
 ///
@@ -81,7 +80,7 @@ impl RawBarrier {
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_without_node(&self, count: u32) -> bool {
-        let waiter = Waiter::new(KernelTable::OfProcess);
+        let waiter = Waiter::new();
         // SAFETY: the wait ends with the waiter in no queue, and its gate is known to its users
         // only, which are waited for. (The leader, once it has opened it, needs its address alone.)
         let waiter = unsafe { &*core::ptr::from_ref(&waiter) };

@@ -11,7 +11,6 @@ use crate::lot::{Room, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{kernel_sleep, kernel_wake_all, spin_loop};
-use crate::sys::futex::KernelTable;
 use crate::sys::thread::nap;
 
 /// A thread sleeps, or is about to.
@@ -98,7 +97,7 @@ impl Gate {
             let (free, order) = (openings, Ordering::Relaxed);
             let marked = self.word().compare_exchange(free, openings | SLEEPERS, order, order);
             if marked.is_ok() || marked == Err(openings | SLEEPERS) {
-                kernel_sleep(self.word(), openings | SLEEPERS, None, KernelTable::OfProcess);
+                kernel_sleep(self.word(), openings | SLEEPERS, None);
             }
         }
     }

@@ -3,12 +3,11 @@
 use super::{explore, rejects};
 use crate::lot::{Parker, Until, Woke};
 use crate::prim::mutant::Mutant;
-use crate::sys::futex::KernelTable;
 use loom::thread;
 use std::sync::Arc;
 
 fn interrupted() {
-    let parker = Arc::new(Parker::new(KernelTable::OfProcess));
+    let parker = Arc::new(Parker::new());
     let sleeper = {
         let parker = Arc::clone(&parker);
         thread::spawn(move || parker.sleep(Until { interrupts: true, ..Until::default() }))
@@ -19,7 +18,7 @@ fn interrupted() {
 
 /// Notified and interrupted: the notification is never missed.
 fn interrupted_and_notified() {
-    let parker = Arc::new(Parker::new(KernelTable::OfProcess));
+    let parker = Arc::new(Parker::new());
     let sleeper = {
         let parker = Arc::clone(&parker);
         thread::spawn(move || {

@@ -2,7 +2,7 @@
 //! of its mutex and condvar.
 
 use crate::sys::clock::Deadline;
-use crate::sys::futex::{KernelTable, Sleep};
+use crate::sys::futex::Sleep;
 
 #[cfg(loom)]
 use loom as checker;
@@ -127,24 +127,16 @@ pub(crate) fn kernel_wait(
     Sleep::Ended
 }
 
-pub(crate) fn kernel_sleep(
-    word: &atomic::AtomicU32,
-    expected: u32,
-    deadline: Option<&Deadline>,
-    _table: KernelTable,
-) -> Sleep {
-    kernel_wait(word, expected, deadline)
-}
+pub(crate) use kernel_wait as kernel_sleep;
+pub(crate) use kernel_wait as kernel_sleep_restarting;
 
-pub(crate) use kernel_sleep as kernel_sleep_restarting;
-
-pub(crate) fn kernel_wake_one(word: &atomic::AtomicU32, _table: KernelTable) {
-    kernel_wake_all(word);
-}
-
-pub(crate) fn kernel_wake_all(_word: &atomic::AtomicU32) {
+pub(crate) fn kernel_wake_one(_word: &atomic::AtomicU32) {
     let _guard = KERNEL.lock.lock().unwrap();
     KERNEL.woken.notify_all();
+}
+
+pub(crate) fn kernel_wake_all(word: &atomic::AtomicU32) {
+    kernel_wake_one(word);
 }
 
 pub(crate) fn shared_wait(
@@ -170,7 +162,7 @@ pub(crate) fn kernel_marks_death(word: &atomic::AtomicU32, tid: u32) {
         let dead = (seen & WAITERS) | libc::FUTEX_OWNER_DIED;
         let ordering = atomic::Ordering::AcqRel;
         match word.compare_exchange(seen, dead, ordering, atomic::Ordering::Relaxed) {
-            Ok(_) if seen & WAITERS != 0 => return kernel_wake_all(word),
+            Ok(_) if seen & WAITERS != 0 => return kernel_wake_one(word),
             Ok(_) => return,
             Err(now) => seen = now,
         }

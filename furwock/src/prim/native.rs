@@ -2,7 +2,7 @@
 
 use crate::sys;
 use crate::sys::clock::Deadline;
-use crate::sys::futex::{KernelTable, Sleep};
+use crate::sys::futex::Sleep;
 use crate::sys::robust_list::List;
 
 pub(crate) use crate::sys::pi;
@@ -88,9 +88,8 @@ pub(crate) fn kernel_sleep(
     word: &atomic::AtomicU32,
     expected: u32,
     deadline: Option<&Deadline>,
-    table: KernelTable,
 ) -> Sleep {
-    sys::signals::open_for(|| sys::futex::sleep(word, expected, deadline, table))
+    sys::signals::open_for(|| sys::futex::sleep(word, expected, deadline))
 }
 
 /// The same, but a signal handler with `SA_RESTART` doesn't end it even if there is a deadline.
@@ -98,24 +97,23 @@ pub(crate) fn kernel_sleep_restarting(
     word: &atomic::AtomicU32,
     expected: u32,
     deadline: Option<&Deadline>,
-    table: KernelTable,
 ) -> Sleep {
-    sys::signals::open_for(|| sys::futex::sleep_restarting(word, expected, deadline, table))
+    sys::signals::open_for(|| sys::futex::sleep_restarting(word, expected, deadline))
 }
 
-/// Wakes one thread that sleeps on `word`, in `table`.
+/// Wakes one thread that sleeps on `word`.
 ///
 /// The word's owner may have left meanwhile; its memory is type-stable, so that a wake too many is
 /// all that can come of it.
 #[inline]
-pub(crate) fn kernel_wake_one(word: &atomic::AtomicU32, table: KernelTable) {
-    sys::futex::wake(word, 1, table);
+pub(crate) fn kernel_wake_one(word: &atomic::AtomicU32) {
+    sys::futex::wake(word, 1);
 }
 
-/// Wakes all threads that sleep on `word` in the process's own table, in the same way.
+/// Wakes all threads that sleep on `word`, in the same way.
 #[inline]
 pub(crate) fn kernel_wake_all(word: &atomic::AtomicU32) {
-    sys::futex::wake(word, i32::MAX as u32, KernelTable::OfProcess);
+    sys::futex::wake(word, i32::MAX as u32);
 }
 
 /// `kernel_wait` on a word that other processes may map too.

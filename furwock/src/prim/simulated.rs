@@ -1,7 +1,7 @@
 //! The facade's third side: a simulated machine's atomics and its kernel's futex, in virtual time.
 
 use crate::sys::clock::Deadline;
-use crate::sys::futex::{KernelTable, Sleep};
+use crate::sys::futex::Sleep;
 
 pub(crate) use super::native::{UnsafeCell, checker_has_failed};
 pub(crate) use crate::sys::pi;
@@ -34,19 +34,11 @@ pub(crate) fn kernel_wait(
 }
 
 // There are no signal handlers.
-pub(crate) fn kernel_sleep(
-    word: &atomic::AtomicU32,
-    expected: u32,
-    deadline: Option<&Deadline>,
-    _table: KernelTable,
-) -> Sleep {
-    kernel_wait(word, expected, deadline)
-}
-
-pub(crate) use kernel_sleep as kernel_sleep_restarting;
+pub(crate) use kernel_wait as kernel_sleep;
+pub(crate) use kernel_wait as kernel_sleep_restarting;
 pub(crate) use kernel_wait as shared_wait;
 
-pub(crate) fn kernel_wake_one(word: &atomic::AtomicU32, _table: KernelTable) {
+pub(crate) fn kernel_wake_one(word: &atomic::AtomicU32) {
     machine::kernel_wake(word, 1);
 }
 

@@ -54,35 +54,6 @@ pub(crate) fn is_allowed() -> bool {
     unsafe { futex(word.as_ptr(), wake, 1, 0, core::ptr::null(), 0) }.is_ok()
 }
 
-/// In which of the kernel's tables a sleeper of this process is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KernelTable {
-    /// The process's own, since Linux 6.16, of 16 buckets or four a processor. Before, and by its
-    /// hash alone, that of all processes.
-    OfProcess,
-    /// That of all processes, of 256 buckets a processor. The kernel looks at the page behind the
-    /// address, which takes it 50 ns more.
-    OfAll,
-}
-
-#[cfg_attr(any(loom, shuttle), allow(dead_code))]
-impl KernelTable {
-    const fn flag(self) -> i32 {
-        match self {
-            Self::OfProcess => libc::FUTEX_PRIVATE_FLAG,
-            Self::OfAll => 0,
-        }
-    }
-
-    #[cfg(not(any(loom, shuttle)))]
-    const fn futex2_flag(self) -> u32 {
-        match self {
-            Self::OfProcess => futex2::PRIVATE,
-            Self::OfAll => 0,
-        }
-    }
-}
-
 const WAIT: i32 = libc::FUTEX_WAIT_BITSET;
 const WAIT_PRIVATE: i32 = WAIT | libc::FUTEX_PRIVATE_FLAG;
 
@@ -96,13 +67,8 @@ pub(crate) fn wait(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>)
 /// debugger shows between the system call and the program (docs/tools.md).
 #[cfg(not(any(loom, shuttle)))]
 #[inline(always)]
-pub(crate) fn sleep(
-    word: &AtomicU32,
-    expected: u32,
-    deadline: Option<&Deadline>,
-    table: KernelTable,
-) -> Sleep {
-    wait_by(WAIT | table.flag(), word, expected, deadline)
+pub(crate) fn sleep(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
+    wait_by(WAIT_PRIVATE, word, expected, deadline)
 }
 
 /// The same by `futex_waitv`, which a signal handler with `SA_RESTART` doesn't end, deadline or
@@ -112,16 +78,15 @@ pub(crate) fn sleep_restarting(
     word: &AtomicU32,
     expected: u32,
     deadline: Option<&Deadline>,
-    table: KernelTable,
 ) -> Sleep {
-    let waitv = Waitv::new(word.as_ptr(), expected, table.futex2_flag() | futex2::SIZE_U32);
+    let waitv = Waitv::new(word.as_ptr(), expected, futex2::PRIVATE | futex2::SIZE_U32);
     // SAFETY: the word outlives the call.
     match unsafe { futex2::waitv(&[waitv], deadline) } {
         Ok(_) => Sleep::Ended,
         Err(Failure::Errno(Errno(libc::ETIMEDOUT))) => Sleep::TimedOut,
         Err(Failure::Errno(Errno(libc::EINTR))) => Sleep::Signalled,
         Err(Failure::Errno(_)) => Sleep::Ended,
-        Err(Failure::Absent) => sleep(word, expected, deadline, table),
+        Err(Failure::Absent) => sleep(word, expected, deadline),
     }
 }
 
@@ -150,12 +115,11 @@ fn wait_by(op: i32, word: &AtomicU32, expected: u32, deadline: Option<&Deadline>
     }
 }
 
-/// The parker's wake of what sleeps in `table`.
+/// The parker's wake.
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
-pub(crate) fn wake(word: &AtomicU32, count: u32, table: KernelTable) {
-    let op = libc::FUTEX_WAKE | table.flag();
-    // SAFETY: the kernel uses the address only to find sleepers. It can't fail: the caller has just
-    // written to the word, so that its page is there.
+pub(crate) fn wake(word: &AtomicU32, count: u32) {
+    let op = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the kernel uses the address only to find sleepers. It can't fail.
     _ = unsafe { futex(word.as_ptr(), op, count, 0, core::ptr::null(), 0) };
 }
 

@@ -3,7 +3,6 @@
 use super::waiter::Thread;
 use crate::prim::atomic::Ordering;
 use crate::prim::model_thread_id;
-use crate::sys::futex::KernelTable;
 
 crate::prim::model_thread_local! {
     static OWN: &'static Thread = new_thread();
@@ -124,7 +123,7 @@ fn named(id: u32) -> Option<&'static Thread> {
 
 /// A node that lives as long as anything of its execution, and longer.
 fn new_node() -> &'static Thread {
-    let node = Box::into_raw(Box::new(Thread::new(KernelTable::OfProcess)));
+    let node = Box::into_raw(Box::new(Thread::new()));
     #[cfg(all(test, shuttle))]
     NODES.with_borrow_mut(|nodes| nodes.push(node));
     // SAFETY: never freed, or by `forget_ended_executions`.

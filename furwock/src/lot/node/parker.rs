@@ -14,7 +14,6 @@ use crate::prim::{
     spin_loop,
 };
 use crate::sys::clock::Deadline;
-use crate::sys::futex::KernelTable;
 
 const EMPTY: u32 = 0;
 const SLEEPING: u32 = 1;
@@ -76,9 +75,6 @@ pub(crate) enum Signals {
 pub(crate) struct Parker {
     state: AtomicU32,
     interrupted: AtomicBool,
-    /// Where the kernel finds it. Each sleeps on a word of its own, so that thousands fill the
-    /// buckets that the kernel gives to a process, and a wake walks past hundreds of them.
-    table: KernelTable,
 }
 
 impl Parker {
@@ -86,8 +82,8 @@ impl Parker {
     #[cfg(not(any(loom, shuttle)))]
     pub(super) const WORD_AT: usize = core::mem::offset_of!(Parker, state);
 
-    pub(crate) fn new(table: KernelTable) -> Self {
-        Self { state: AtomicU32::new(EMPTY), interrupted: AtomicBool::new(false), table }
+    pub(crate) fn new() -> Self {
+        Self { state: AtomicU32::new(EMPTY), interrupted: AtomicBool::new(false) }
     }
 
     /// Makes ready for one wait. No thread can notify before the waiter is linked, so that the
@@ -122,10 +118,8 @@ impl Parker {
                 }
             }
             let sleep = match until.signals {
-                Signals::AsWaitv => {
-                    kernel_sleep_restarting(&self.state, SLEEPING, until.deadline, self.table)
-                }
-                _ => kernel_sleep(&self.state, SLEEPING, until.deadline, self.table),
+                Signals::AsWaitv => kernel_sleep_restarting(&self.state, SLEEPING, until.deadline),
+                _ => kernel_sleep(&self.state, SLEEPING, until.deadline),
             };
             if self.is_notified() {
                 return Woke::Notified;
@@ -163,12 +157,10 @@ impl Parker {
         } else {
             Ordering::Release
         };
-        // (Once the swap is done, nothing is read here any more.)
-        let table = self.table;
         if self.state.swap(NOTIFIED, ordering) == SLEEPING
             && !mutant::active(Mutant::NotifyWithoutWake)
         {
-            kernel_wake_one(&self.state, table);
+            kernel_wake_one(&self.state);
         }
     }
 
@@ -194,7 +186,7 @@ impl Parker {
         let asleep =
             self.state.compare_exchange(SLEEPING, EMPTY, Ordering::Relaxed, Ordering::Relaxed);
         if asleep.is_ok() {
-            kernel_wake_one(&self.state, self.table);
+            kernel_wake_one(&self.state);
         }
     }
 

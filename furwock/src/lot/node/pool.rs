@@ -7,7 +7,6 @@ use super::short_lock::ShortLock;
 use super::waiter::Thread;
 use crate::prim::CheckedCell;
 use crate::prim::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use crate::sys::futex::KernelTable;
 use crate::sys::memory;
 use core::ptr;
 
@@ -18,14 +17,6 @@ struct Chunk {
     used: AtomicUsize,
     older: Option<&'static Chunk>,
     threads: [core::mem::MaybeUninit<Thread>; CHUNK_THREADS],
-}
-
-impl Chunk {
-    /// In which of the kernel's tables its threads sleep: the first chunk's in the process's own,
-    /// which finds a few hundred soon enough, and others in the larger one.
-    fn table(&self) -> KernelTable {
-        if self.older.is_some() { KernelTable::OfAll } else { KernelTable::OfProcess }
-    }
 }
 
 struct Pool {
@@ -126,7 +117,7 @@ fn never_used() -> Option<&'static Thread> {
     let place = chunk.threads[index].as_ptr().cast_mut();
     // SAFETY: under the pool's lock, places from `used` on are handed out by no other thread, and
     // readers stop at `used`.
-    unsafe { place.write(Thread::new(chunk.table())) };
+    unsafe { place.write(Thread::new()) };
     chunk.used.store(index + 1, Ordering::Release);
     // SAFETY: just initialised; never moved or unmapped.
     Some(unsafe { &*place })

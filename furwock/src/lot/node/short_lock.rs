@@ -9,7 +9,6 @@ use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::const_unless_model;
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{adjustable, kernel_wait, kernel_wake_one, spin_loop};
-use crate::sys::futex::KernelTable;
 #[cfg(not(any(loom, shuttle)))]
 use crate::sys::thread;
 
@@ -96,7 +95,7 @@ impl ShortLock {
         if self.state.swap(FREE, Ordering::Release) == HELD_WITH_SLEEPERS
             && !mutant::active(Mutant::BucketUnlockWithoutWake)
         {
-            kernel_wake_one(&self.state, KernelTable::OfProcess);
+            kernel_wake_one(&self.state);
         }
         #[cfg(not(any(loom, shuttle)))]
         if let Some(deferred) = thread::has_released() {

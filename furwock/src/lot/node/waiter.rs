@@ -10,7 +10,6 @@ use super::verdict::{Debt, Verdict};
 use crate::prim::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{self, CheckedCell};
-use crate::sys::futex::KernelTable;
 
 /// Matches every waiter (futex(2): `FUTEX_BITSET_MATCH_ANY`).
 pub(crate) const ANY: u32 = u32::MAX;
@@ -97,7 +96,7 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    pub(crate) fn new(table: KernelTable) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             key: AtomicU64::new(Key::NOWHERE.to_bits()),
             kind: CheckedCell::new(NodeKind::Thread),
@@ -113,7 +112,7 @@ impl Waiter {
             chosen: CheckedCell::new(Chosen { key: Key::NOWHERE, bitset: 0 }),
             fan_out: CheckedCell::new(None),
             next_chosen: CheckedCell::new(None),
-            parker: Parker::new(table),
+            parker: Parker::new(),
             queued_at: AtomicU64::new(Key::NOWHERE.to_bits()),
             debt: CheckedCell::new(None),
             room: Room::new(),
@@ -275,9 +274,9 @@ impl ThreadLayout {
 }
 
 impl Thread {
-    pub(super) fn new(table: KernelTable) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            waiter: Waiter::new(table),
+            waiter: Waiter::new(),
             frame: AtomicUsize::new(0),
             pthread: AtomicUsize::new(0),
             owner: Owner::none(),
