@@ -41,7 +41,7 @@ pub(crate) fn announce(key: Key) -> Locked<'static> {
     Locked::of(bucket)
 }
 
-/// Five numbers that locks at `key` may keep there; 0 at first. Locks that collide share them, so
+/// Six numbers that locks at `key` may keep there; 0 at first. Locks that collide share them, so
 /// nothing but speed may depend on them.
 #[inline]
 pub(crate) fn advice(key: Key) -> &'static [AtomicU32; 6] {
