@@ -181,6 +181,8 @@ mod table {
         BucketProbes: "bucket-probes", "probes", 0..=100_000, "lot/node/short_lock.rs";
         /// Waiters that are looked at for one that last ran on the waker's processor.
         Near: "near", "waiters", 0..=10_000, "lot/bucket/locked.rs";
+        /// The same by a thread that is about to sleep, with two processors.
+        NearSleeper: "near-sleeper", "waiters", 0..=10_000, "lot/bucket/locked.rs";
         /// How often the first waiter may be passed by for one that is near.
         PassedBy: "passed-by", "times", 0..=250, "lot/bucket/locked.rs";
         /// How many threads a waker of many notifies itself.

@@ -15,8 +15,15 @@ use crate::prim::{adjustable, checker_has_failed, current_cpu, full_fence, full_
 /// How many waiters are looked at for one that last ran on the waker's processor.
 const NEAR: usize = 8;
 
+/// The same for a thread that is about to sleep, with two processors; with more there are the more
+/// that may idle in its place, and each is a smaller part.
+const NEAR_SLEEPER: usize = 64;
+
 /// How often the first may be passed by for that.
 const MOST_PASSED_BY: u32 = 8;
+
+/// As how many times it counts if the other is none of the first `NEAR`.
+const FAR_PASS: u32 = 4;
 
 /// A bucket whose lock is held. Dropping it releases the lock and then notifies the waiters it has
 /// chosen.
@@ -343,12 +350,14 @@ impl<'t> Locked<'t> {
         let was_last = self.after(first).is_none();
         let near = near || first.token() != 0;
         let suits = |waiter: Queued<'_>, here| (waiter.cpu() == here) == near;
-        let chosen = if was_last { first } else { self.placed(first, suits) };
+        let window = adjustable!(NEAR, Near);
+        let chosen = if was_last { first } else { self.placed(first, window, suits) };
         self.choose(chosen, Verdict { was_last, ..verdict })
     }
 
-    /// Chooses one of the first few waiters at `key` whose token `is` such, for a caller that is
-    /// about to sleep behind them: one that last ran on its processor, and will run there next.
+    /// Chooses one of the first waiters at `key` whose token `is` such, for a caller that is about
+    /// to sleep behind them: one that last ran on its processor, and will run there next. Else the
+    /// processor may idle for milliseconds, as the woken thread stands in another's queue.
     pub(crate) fn choose_near(
         &mut self,
         key: Key,
@@ -357,7 +366,9 @@ impl<'t> Locked<'t> {
     ) -> bool {
         let Some(first) = self.first_with_token(key, is) else { return false };
         let suits = |waiter: Queued<'_>, here| is(waiter.token()) && waiter.cpu() == here;
-        self.choose(self.placed(first, suits), verdict)
+        let window = adjustable!(NEAR_SLEEPER, NearSleeper) * 2 / table::processors();
+        let chosen = self.placed(first, window.max(adjustable!(NEAR, Near)), suits);
+        self.choose(chosen, verdict)
     }
 
     /// The first waiter at `key` whose token `is` such.
@@ -369,11 +380,12 @@ impl<'t> Locked<'t> {
         at
     }
 
-    /// The first that `suits` the caller's processor, among `first` and those next to it, unless
-    /// `first` has been passed by too often, or there is one processor, where all ran.
+    /// The first that `suits` the caller's processor, of the `window` that begins with `first`,
+    /// unless `first` has been passed by too often, or there is one processor, where all ran.
     fn placed<'l>(
         &'l self,
         first: Queued<'l>,
+        window: usize,
         suits: impl Fn(Queued<'l>, u32) -> bool,
     ) -> Queued<'l> {
         if table::seems_single() {
@@ -382,16 +394,17 @@ impl<'t> Locked<'t> {
         let passed_by = &first.waiter().passed_by;
         // SAFETY: queued here, under the lock that `self` holds.
         let times = unsafe { passed_by.get() };
-        if times == adjustable!(MOST_PASSED_BY, PassedBy) || first.rank() != 0 {
+        if times >= adjustable!(MOST_PASSED_BY, PassedBy) || first.rank() != 0 {
             return first;
         }
         let here = current_cpu();
         let mut at = Some(first);
-        for _ in 0..adjustable!(NEAR, Near) {
+        for place in 0..window {
             let Some(waiter) = at else { break };
             if suits(waiter, here) {
+                let counts = if place < adjustable!(NEAR, Near) { 1 } else { FAR_PASS };
                 // SAFETY: as above.
-                unsafe { passed_by.set(times + 1) };
+                unsafe { passed_by.set(times + counts) };
                 return waiter;
             }
             at = self.after(waiter);

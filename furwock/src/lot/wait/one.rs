@@ -320,6 +320,42 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_thread_about_to_sleep_looks_further_for_one_nearby_but_passes_the_first_twice() {
+        let [here, elsewhere, ..] = allowed_processors()[..] else {
+            println!("not tried: there is one processor");
+            return;
+        };
+        bucket::prepare();
+        let key = Key::word(8192);
+        let order = [vec![elsewhere; 9], vec![here; 3]].concat();
+        let (chosen, is_chosen) = mpsc::channel();
+        thread::scope(|scope| {
+            for (before, cpu) in order.iter().copied().enumerate() {
+                let chosen = chosen.clone();
+                scope.spawn(move || wait(key, 0, cpu, &chosen));
+                while bucket::lock(key).count(key) == before {
+                    thread::yield_now();
+                }
+            }
+            let sleeper = || {
+                assert!(bind(here));
+                bucket::lock(key).choose_near(key, |_| true, Verdict::CLAIMED)
+            };
+            let woken = order.iter().map(|_| {
+                assert!(scope.spawn(sleeper).join().unwrap());
+                is_chosen.recv_timeout(PATIENCE).expect("it's awake").0
+            });
+            let woken: Vec<usize> = woken.collect();
+            // (The more processors there are, the less far it looks.)
+            if bucket::processors() <= 10 {
+                assert_eq!(woken[..3], [here, here, elsewhere]);
+            } else {
+                assert_eq!(woken[..2], [elsewhere; 2]);
+            }
+        });
+    }
+
     /// A signal handler may jump out of a wait whose waiter has been chosen, and lingers.
     #[test]
     fn a_waiter_that_leaves_as_it_lingers_pays_its_debt() {
