@@ -112,6 +112,7 @@ programs! {
     futex_pi by check_plain;
     futex_signals by check_plain;
     futex_syscall by check_plain;
+    futex_table by check_plain;
     handlers by check_plain;
     interrupted by check_plain;
     left by check_plain;

@@ -95,6 +95,13 @@ pub fn try_prepare() -> Result<(), Unprepared> {
     if crate::lot::prepare() { Ok(()) } else { Err(Unprepared::NoMemory) }
 }
 
+/// The rest of [`prepare`](crate::lock::prepare): has the kernel expect many sleepers, if this
+/// process has one thread so far.
+#[cfg(not(any(loom, shuttle)))]
+pub fn before_second_thread() {
+    crate::lot::before_second_thread();
+}
+
 /// What [`try_prepare`] found lacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unprepared {

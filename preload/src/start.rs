@@ -45,6 +45,10 @@ unsafe extern "C" fn start(
             syscall::start(takes_futex);
             recording::start(&environment);
             monitor(&environment);
+            // (rr ends a program at a system call's option that it doesn't know.)
+            if environment.get(c"RUNNING_UNDER_RR").is_none() {
+                furwock::unstable::before_second_thread();
+            }
             if let Some(after) = environment.asked(c"FURWOCK_WARN_AFTER") {
                 warn::start(after);
             }

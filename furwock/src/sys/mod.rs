@@ -8,6 +8,8 @@ pub(crate) mod fork;
 pub(crate) mod futex;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) mod futex2;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) mod kernel_table;
 pub(crate) mod memory;
 pub(crate) mod monitor;
 pub(crate) mod pi;

@@ -19,6 +19,12 @@ const NEAR: usize = 8;
 /// that may idle in its place, and each is a smaller part.
 const NEAR_SLEEPER: usize = 64;
 
+/// At how many waiters it looks here.
+pub(crate) fn sleepers_window() -> usize {
+    let window = adjustable!(NEAR_SLEEPER, NearSleeper) * 2 / table::processors();
+    window.max(adjustable!(NEAR, Near))
+}
+
 /// How often the first may be passed by for that.
 const MOST_PASSED_BY: u32 = 8;
 
@@ -366,9 +372,7 @@ impl<'t> Locked<'t> {
     ) -> bool {
         let Some(first) = self.first_with_token(key, is) else { return false };
         let suits = |waiter: Queued<'_>, here| is(waiter.token()) && waiter.cpu() == here;
-        let window = adjustable!(NEAR_SLEEPER, NearSleeper) * 2 / table::processors();
-        let chosen = self.placed(first, window.max(adjustable!(NEAR, Near)), suits);
-        self.choose(chosen, verdict)
+        self.choose(self.placed(first, sleepers_window(), suits), verdict)
     }
 
     /// The first waiter at `key` whose token `is` such.

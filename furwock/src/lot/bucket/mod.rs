@@ -9,6 +9,8 @@ mod queued;
 mod table;
 mod wake_list;
 
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+pub(crate) use locked::sleepers_window;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use locked::wake_in_handler;
 pub(crate) use locked::{

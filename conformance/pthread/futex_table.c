@@ -1,0 +1,62 @@
+/*
+ * The kernel's futex table of this process: furwock asks for a larger one at
+ * the start.
+ */
+#include "../posix/crowd.h"
+
+#include <sys/prctl.h>
+
+#define PR_FUTEX_HASH		78
+#define PR_FUTEX_HASH_SET_SLOTS 1
+#define PR_FUTEX_HASH_GET_SLOTS 2
+
+/* More than the kernel gives by itself to a few processors. */
+enum { MANY = 256 };
+
+static int slots(void)
+{
+	int found = prctl(PR_FUTEX_HASH, PR_FUTEX_HASH_GET_SLOTS, 0, 0, 0);
+
+	if (found < 0)
+		SKIP("this kernel has one table for all processes");
+	return found;
+}
+
+THREAD(do_nothing, void *argument UNUSED)
+{
+}
+
+TEST(furwock__a_program_has_a_larger_table)
+{
+	slots();
+	in_a_thread(do_nothing, NULL);
+	if (under_furwock())
+		CHECK(slots() >= MANY);
+	else if (sysconf(_SC_NPROCESSORS_ONLN) < MANY / 4)
+		CHECK(slots() > 0 && slots() < MANY);
+}
+
+/* A forked child has the kernel's own, which nothing depends on. */
+TEST(linux_futex__a_forked_child_has_a_table)
+{
+	pid_t child;
+
+	slots();
+	child = fork_watched();
+	if (child == 0) {
+		in_a_thread(do_nothing, NULL);
+		CHECK(slots() > 0);
+		_exit(0);
+	}
+	REAP(child);
+}
+
+TEST(linux_futex__the_programs_own_number_of_buckets_stays)
+{
+	slots();
+	CHECK_EQ(prctl(PR_FUTEX_HASH, PR_FUTEX_HASH_SET_SLOTS, 64, 0, 0), 0);
+	in_a_thread(do_nothing, NULL);
+	CHECK_EQ(slots(), 64);
+}
+
+RUN_TESTS()
