@@ -1383,10 +1383,6 @@ int furwock_robust_rwlock_name(const struct furwock_robust_rwlock *lock, const c
 /**
  * Does what the first wait of a process would do: maps the wait queues, and registers the calling
  * thread. Call it before a sandbox forbids the system calls that this needs.
- *
- * In a process with one thread so far the first call also has the kernel make its table of
- * sleepers larger (prctl(2), PR_FUTEX_HASH; Linux 6.16), which programs with thousands of threads
- * gain from. Later this would take 20 to 30 ms, so the first wait doesn't do it.
  */
 void furwock_prepare(void);
 

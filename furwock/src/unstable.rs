@@ -95,11 +95,11 @@ pub fn try_prepare() -> Result<(), Unprepared> {
     if crate::lot::prepare() { Ok(()) } else { Err(Unprepared::NoMemory) }
 }
 
-/// The rest of [`prepare`](crate::lock::prepare): has the kernel expect many sleepers, if this
-/// process has one thread so far.
+/// Has the kernel expect many sleepers (prctl(2), `PR_FUTEX_HASH`), if this process has one thread
+/// so far. After [`try_prepare`].
 #[cfg(not(any(loom, shuttle)))]
-pub fn before_second_thread() {
-    crate::lot::before_second_thread();
+pub fn enlarge_kernel_table() {
+    crate::sys::kernel_table::enlarge(crate::lot::processors());
 }
 
 /// What [`try_prepare`] found lacking.

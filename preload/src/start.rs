@@ -47,7 +47,7 @@ unsafe extern "C" fn start(
             monitor(&environment);
             // (rr ends a program at a system call's option that it doesn't know.)
             if environment.get(c"RUNNING_UNDER_RR").is_none() {
-                furwock::unstable::before_second_thread();
+                furwock::unstable::enlarge_kernel_table();
             }
             if let Some(after) = environment.asked(c"FURWOCK_WARN_AFTER") {
                 warn::start(after);

@@ -53,14 +53,9 @@ pub fn thread_id() -> u32 {
 /// Does what the first wait would do: maps the wait-queue table, and registers the calling thread
 /// and the fork handler. Worth calling where system calls may be forbidden later, or locks held
 /// that these need. Costs a few system calls and no memory.
-///
-/// In a process with one thread so far the first call also asks the kernel, since Linux 6.16, for
-/// more buckets in its table of sleepers: 256 or more, of 64 bytes each. Programs with thousands of
-/// threads are faster for it. Later this would take 20 to 30 ms, so the first wait doesn't do it.
 pub fn prepare() {
     // Without memory the first waits are slow, as they are without this call.
     _ = crate::lot::prepare();
-    crate::lot::before_second_thread();
 }
 
 /// Has waiters ordered by their threads' real-time priorities, those of equal ones (and all

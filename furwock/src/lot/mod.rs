@@ -48,16 +48,6 @@ pub(crate) fn prepare() -> bool {
     has_node && has_table
 }
 
-/// Has the kernel expect many sleepers, if this process has one thread so far. To be called after
-/// `prepare`.
-#[cfg(not(any(loom, shuttle)))]
-pub(crate) fn before_second_thread() {
-    crate::sys::kernel_table::enlarge(processors());
-}
-
-#[cfg(any(loom, shuttle))]
-pub(crate) fn before_second_thread() {}
-
 /// Models have no signal handlers.
 #[cfg(any(loom, shuttle))]
 pub(crate) fn leave_wake(_key: Key, _count: usize, _bitset: u32) -> bool {
