@@ -327,7 +327,7 @@ mod tests {
             return;
         };
         bucket::prepare();
-        let key = Key::word(8192);
+        let key = Key::word(12288);
         let order = [vec![elsewhere; 9], vec![here; 3]].concat();
         let (chosen, is_chosen) = mpsc::channel();
         thread::scope(|scope| {
