@@ -31,7 +31,6 @@ static int slots_with_threads(void)
 {
 	int found;
 
-	slots();
 	in_a_thread(do_nothing, NULL);
 	found = slots();
 	if (found == 0)
@@ -63,9 +62,8 @@ TEST(linux_futex__a_forked_child_has_a_table)
 
 TEST(linux_futex__the_programs_own_number_of_buckets_stays)
 {
-	slots();
 	if (prctl(PR_FUTEX_HASH, PR_FUTEX_HASH_SET_SLOTS, 64, 0, 0) != 0)
-		SKIP("this kernel is built without such tables");
+		SKIP("this kernel is older, or built without such tables");
 	CHECK_EQ(slots_with_threads(), 64);
 }
 

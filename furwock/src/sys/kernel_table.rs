@@ -7,7 +7,7 @@
 //! microseconds then, and later 20 to 30 ms. Nothing depends on it.
 
 use super::sched_yield;
-use super::syscall::syscall;
+use super::syscall::{Errno, syscall};
 
 /// 16 KiB of the kernel's memory, and 12 us of its time. (It makes 16 in 6 us.)
 const BUCKETS: usize = 256;
@@ -31,7 +31,7 @@ pub(crate) fn enlarge(processors: usize) {
 const SET_SLOTS: usize = 1;
 const GET_SLOTS: usize = 2;
 
-fn table([what, slots]: [usize; 2]) -> Result<usize, super::syscall::Errno> {
+fn table([what, slots]: [usize; 2]) -> Result<usize, Errno> {
     const PR_FUTEX_HASH: usize = 78;
     // SAFETY: no pointers.
     unsafe { syscall(libc::SYS_prctl, [PR_FUTEX_HASH, what, slots, 0, 0, 0]) }

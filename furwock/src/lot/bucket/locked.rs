@@ -19,17 +19,17 @@ const NEAR: usize = 8;
 /// that may idle in its place, and each is a smaller part.
 const NEAR_SLEEPER: usize = 64;
 
-/// At how many waiters it looks here.
-pub(crate) fn sleepers_window() -> usize {
-    let window = adjustable!(NEAR_SLEEPER, NearSleeper) * 2 / table::processors();
-    window.max(adjustable!(NEAR, Near))
-}
-
 /// How often the first may be passed by for that.
 const MOST_PASSED_BY: u32 = 8;
 
 /// As how many times it counts if the other is none of the first `NEAR`.
 const FAR_PASS: u32 = 4;
+
+/// At how many waiters a thread looks that is about to sleep, with this process's processors.
+pub(crate) fn sleepers_window() -> usize {
+    let window = adjustable!(NEAR_SLEEPER, NearSleeper) * 2 / table::processors();
+    window.max(adjustable!(NEAR, Near))
+}
 
 /// A bucket whose lock is held. Dropping it releases the lock and then notifies the waiters it has
 /// chosen.

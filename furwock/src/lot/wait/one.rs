@@ -242,7 +242,7 @@ mod tests {
     use crate::prim::atomic::{AtomicU32, Ordering};
     use crate::sys::binding::{allowed_processors, bind};
     use std::sync::mpsc::{self, Sender};
-    use std::thread;
+    use std::thread::{self, Scope};
     use std::time::{Duration, Instant};
 
     /// Past which a wake counts as lost.
@@ -263,6 +263,23 @@ mod tests {
             panic!("none has chosen the waiter on {cpu}");
         };
         chosen.send((cpu, verdict.was_last)).unwrap();
+    }
+
+    /// Queues threads at `key`, one after the other: each has run on the processor of that place.
+    fn queue_up<'s>(
+        scope: &'s Scope<'s, '_>,
+        key: Key,
+        token: usize,
+        cpus: &[usize],
+        chosen: &Sender<(usize, bool)>,
+    ) {
+        for (before, cpu) in cpus.iter().copied().enumerate() {
+            let chosen = chosen.clone();
+            scope.spawn(move || wait(key, token, cpu, &chosen));
+            while bucket::lock(key).count(key) == before {
+                thread::yield_now();
+            }
+        }
     }
 
     #[test]
@@ -299,13 +316,7 @@ mod tests {
                 let next = || is_chosen.recv_timeout(PATIENCE).expect("it's awake");
                 let (expected, other) = if near { (here, elsewhere) } else { (elsewhere, here) };
                 thread::scope(|scope| {
-                    for (before, cpu) in order.into_iter().enumerate() {
-                        let chosen = chosen.clone();
-                        scope.spawn(move || wait(key, token, cpu, &chosen));
-                        while bucket::lock(key).count(key) == before {
-                            thread::yield_now();
-                        }
-                    }
+                    queue_up(scope, key, token, &order, &chosen);
                     let waker = || {
                         assert!(bind(here));
                         bucket::lock(key).choose_placed(key, near && token == 0, Verdict::CLAIMED)
@@ -331,13 +342,7 @@ mod tests {
         let order = [vec![elsewhere; 9], vec![here; 3]].concat();
         let (chosen, is_chosen) = mpsc::channel();
         thread::scope(|scope| {
-            for (before, cpu) in order.iter().copied().enumerate() {
-                let chosen = chosen.clone();
-                scope.spawn(move || wait(key, 0, cpu, &chosen));
-                while bucket::lock(key).count(key) == before {
-                    thread::yield_now();
-                }
-            }
+            queue_up(scope, key, 0, &order, &chosen);
             let sleeper = || {
                 assert!(bind(here));
                 bucket::lock(key).choose_near(key, |_| true, Verdict::CLAIMED)
