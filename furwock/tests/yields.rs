@@ -1,12 +1,13 @@
-//! Waiters of rwlocks yield before they sleep, so do some that a condvar's signal woke, and mutexes
-//! whose holders yield ask for the program's processor time, unless a sandbox forbids it or the
-//! program forgoes it. Seccomp filters in children play the sandboxes.
+//! Waiters of rwlocks yield before they sleep, so do some that a condvar's signal woke and two that
+//! answer each other by semaphores, and mutexes whose holders yield ask for the program's processor
+//! time, unless a sandbox forbids it or the program forgoes it. Seccomp filters in children play
+//! the sandboxes.
 
 mod common;
 mod process;
 
 use common::seccomp::{NUMBER, allow, argument, jump, live_under, load, refuse, trap};
-use furwock::lock::{RawCondvar, RawMutex, RawRwLock, forgo_yields};
+use furwock::lock::{RawCondvar, RawMutex, RawRwLock, RawSemaphore, forgo_yields};
 use libc::sock_filter;
 use process::child;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,10 +37,8 @@ fn assert_ended(signal: i32, filter: Vec<sock_filter>, before: impl FnOnce(), ru
             return NO_SECCOMP;
         }
         before();
-        if signal == libc::SIGALRM {
-            // SAFETY: no memory is involved, and no handler is set.
-            unsafe { libc::alarm(1) };
-        }
+        // SAFETY: no memory is involved, and no handler is set.
+        unsafe { libc::alarm(if signal == libc::SIGALRM { 1 } else { 60 }) };
         run();
         0
     };
@@ -76,7 +75,7 @@ fn take_turns() {
 /// Lets threads pass one thing on by signals, which they send with the mutex held. On two
 /// processors: where more idle, signals wake few threads on their sender's.
 fn pass_on() {
-    keep_two_processors();
+    keep_processors(2);
     let (lock, is_full) = (RawMutex::new(), AtomicBool::new(false));
     let changed = [RawCondvar::new(), RawCondvar::new()];
     let turn = |fills: bool| {
@@ -100,14 +99,30 @@ fn pass_on() {
     });
 }
 
-/// Allows this thread, and those that it will start, the first two of its processors.
-fn keep_two_processors() {
+/// Lets two threads answer each other on one processor.
+fn answer_each_other() {
+    keep_processors(1);
+    let [here, there] = [1, 0].map(|permits| RawSemaphore::new(permits).unwrap());
+    let answer = |to: &RawSemaphore, from: &RawSemaphore| {
+        loop {
+            to.acquire();
+            from.release().unwrap();
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| answer(&here, &there));
+        answer(&there, &here);
+    });
+}
+
+/// Allows this thread, and those that it will start, the first `count` of its processors.
+fn keep_processors(count: usize) {
     // SAFETY: a set may be zero bytes, the calls stay within it, and the numbers within its size.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &raw mut set), 0);
         let allowed = |&number: &usize| libc::CPU_ISSET(number, &set);
-        let others: Vec<_> = (0..libc::CPU_SETSIZE as usize).filter(allowed).skip(2).collect();
+        let others: Vec<_> = (0..libc::CPU_SETSIZE as usize).filter(allowed).skip(count).collect();
         others.into_iter().for_each(|number| libc::CPU_CLR(number, &mut set));
         assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &raw const set), 0);
     }
@@ -149,6 +164,21 @@ fn where_yields_are_refused_a_waiter_does_not_give_the_processor_back() {
 #[test]
 fn where_yields_are_forgone_a_waiter_does_not_give_the_processor_back() {
     assert_ended(libc::SIGALRM, of_yields(trap()), forgo_yields, pass_on);
+}
+
+#[test]
+fn one_of_two_threads_that_answer_each_other_on_one_processor_yields() {
+    assert_ended(libc::SIGSYS, of_yields(trap()), || {}, answer_each_other);
+}
+
+#[test]
+fn where_yields_are_refused_two_threads_answer_each_other() {
+    assert_ended(libc::SIGALRM, of_yields(refuse(libc::EPERM)), || {}, answer_each_other);
+}
+
+#[test]
+fn where_yields_are_forgone_two_threads_answer_each_other() {
+    assert_ended(libc::SIGALRM, of_yields(trap()), forgo_yields, answer_each_other);
 }
 
 #[test]

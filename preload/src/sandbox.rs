@@ -1,6 +1,6 @@
 //! Sandboxes that the program enters. A filter of system calls may end a program at one that it
 //! doesn't know, so from then on furwock makes none on the way to a lock that glibc's own locks
-//! don't make: waiters of rwlocks don't yield (docs/sandboxes.md).
+//! don't make: no waiter yields (docs/sandboxes.md).
 //!
 //! This library sees `prctl`, and `syscall` by number. A filter that was there when the program
 //! began, or that is set by an instruction of the program's own, isn't known here.

@@ -10,9 +10,10 @@
 //! sleep that they spare; those that return at once burn the processor's time. Where the latter are
 //! in vain again and again, as where sections are long, threads sleep at once.
 //!
-//! Two others yield by rules of their own: a reader that is about to pass sleeping writers
-//! (`rwlock/reader.rs`), and a waiter that a condvar's signal woke while its sender held the mutex,
-//! and that has taken the processor from the sender (`to_holder`).
+//! Three others yield by rules of their own: a reader that is about to pass sleeping writers
+//! (`rwlock/reader.rs`), a waiter that a condvar's signal woke while its sender held the mutex, and
+//! that has taken the processor from the sender (`to_holder`), and one that waits for a permit on
+//! the only processor (`semaphore/pair.rs`).
 
 use super::spin::{HOLDER_YIELDS, YIELDS};
 use super::trials;

@@ -130,6 +130,11 @@ pub(crate) fn kernel_wait(
 pub(crate) use kernel_wait as kernel_sleep;
 pub(crate) use kernel_wait as kernel_sleep_restarting;
 
+/// There are no signal handlers.
+pub(crate) fn is_sleep_ended(_: bool) -> bool {
+    false
+}
+
 pub(crate) fn kernel_wake_one(_word: &atomic::AtomicU32) {
     let _guard = KERNEL.lock.lock().unwrap();
     KERNEL.woken.notify_all();

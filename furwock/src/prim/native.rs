@@ -101,6 +101,13 @@ pub(crate) fn kernel_sleep_restarting(
     sys::signals::open_for(|| sys::futex::sleep_restarting(word, expected, deadline))
 }
 
+/// Whether a signal handler has come that would have ended the sleep, and waits for the end of the
+/// caller's call.
+#[inline]
+pub(crate) fn is_sleep_ended(by_any: bool) -> bool {
+    sys::signals::is_call_ended(by_any)
+}
+
 /// Wakes one thread that sleeps on `word`.
 ///
 /// The word's owner may have left meanwhile; its memory is type-stable, so that a wake too many is

@@ -38,6 +38,11 @@ pub(crate) use kernel_wait as kernel_sleep;
 pub(crate) use kernel_wait as kernel_sleep_restarting;
 pub(crate) use kernel_wait as shared_wait;
 
+/// There are no signal handlers.
+pub(crate) fn is_sleep_ended(_: bool) -> bool {
+    false
+}
+
 pub(crate) fn kernel_wake_one(word: &atomic::AtomicU32) {
     machine::kernel_wake(word, 1);
 }

@@ -84,6 +84,32 @@ pub(crate) fn open_for<R>(sleep: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Whether handlers wait for the end of the stretch, one of which at least would have ended a call
+/// of the kernel's: any (`by_any`), or one that doesn't ask for interrupted calls to go on
+/// (`SA_RESTART`). Never in a stretch within another, whose end they don't wait for.
+#[inline]
+pub(crate) fn is_call_ended(by_any: bool) -> bool {
+    let slot = slot();
+    slot.has_signals.get() && slot.closed.get() == 1 && is_ended_by_pending(slot, by_any)
+}
+
+/// (Signals that came after the first that was put off are pending only.)
+#[cold]
+#[inline(never)]
+fn is_ended_by_pending(slot: &Slot, by_any: bool) -> bool {
+    let mut pending = 0_u64;
+    let arguments = [(&raw mut pending).expose_provenance(), SET_BYTES, 0, 0, 0, 0];
+    // SAFETY: writes one set.
+    if unsafe { syscall(libc::SYS_rt_sigpending, arguments) }.is_err() {
+        return false;
+    }
+    let arrived = pending & !slot.signals.get().mask;
+    let ends = |action: Action| {
+        action.is_handled() && (by_any || action.flags & libc::SA_RESTART as usize == 0)
+    };
+    (1..=64).any(|signal| arrived & bit(signal) != 0 && action(signal).is_some_and(ends))
+}
+
 /// Runs the handlers that were put off. The thread is no longer in a closed stretch.
 #[cold]
 #[inline(never)]
@@ -222,6 +248,12 @@ struct Action {
     mask: u64,
 }
 
+impl Action {
+    fn is_handled(&self) -> bool {
+        !matches!(self.handler, libc::SIG_DFL | libc::SIG_IGN)
+    }
+}
+
 /// To the kernel, a handler for one call only (`SA_RESETHAND`) has had its call: puts it back.
 /// `false` if that is refused.
 fn put_back_one_shot(signal: c_int, handler: usize) -> bool {
@@ -250,8 +282,7 @@ fn set_action(signal: c_int, action: &Action) -> bool {
 /// Replaces `signal`'s handler, if it has one, by `instead(handler)`, bypassing libc. Returns
 /// whether it has one.
 pub(crate) fn replace_handler(signal: c_int, instead: impl FnOnce(usize) -> Option<usize>) -> bool {
-    let handled = |action: &Action| !matches!(action.handler, libc::SIG_DFL | libc::SIG_IGN);
-    let Some(action) = action(signal).filter(handled) else { return false };
+    let Some(action) = action(signal).filter(Action::is_handled) else { return false };
     match instead(action.handler) {
         None => true,
         Some(handler) => set_action(signal, &Action { handler, ..action }),

@@ -7,6 +7,7 @@
 //! once. A waiter that is woken competes with newcomers for the permit, and waits again if it
 //! loses. ORDERING.md, SE-1.
 
+mod pair;
 mod state;
 pub(crate) mod task;
 
@@ -157,6 +158,9 @@ impl RawSemaphore {
         // Where looks pay, a permit that comes just after the last of them is met, too.
         let until = Until { pauses: do_looks_pay(key), ..until };
         if spin_first(key, || self.available() != 0) && self.take(0) {
+            return PermitWaited::Permit;
+        }
+        if until.deadline.is_none() && pair::yield_to_other(|| self.take(0)) {
             return PermitWaited::Permit;
         }
         if !mutant::active(Mutant::WaiterUncounted) {

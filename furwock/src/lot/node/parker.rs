@@ -10,8 +10,8 @@
 use crate::prim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{
-    Sleep, adjustable, full_fence, kernel_sleep, kernel_sleep_restarting, kernel_wake_one,
-    spin_loop,
+    Sleep, adjustable, full_fence, is_sleep_ended, kernel_sleep, kernel_sleep_restarting,
+    kernel_wake_one, spin_loop,
 };
 use crate::sys::clock::Deadline;
 
@@ -47,12 +47,17 @@ pub(crate) struct Until<'d> {
 }
 
 impl<'d> Until<'d> {
-    /// The same, with an earlier deadline if there is one.
+    /// The same, with an earlier deadline if there is one, which changes nothing of what handlers
+    /// end the sleep.
     #[inline]
     pub(in crate::lot) fn but_not_after(self, earlier: &'d Option<Deadline>) -> Self {
+        let signals = match self.signals {
+            Signals::AsFutex if self.deadline.is_none() => Signals::AsWaitv,
+            signals => signals,
+        };
         match earlier {
             None => self,
-            earlier => Self { deadline: earlier.as_ref(), ..self },
+            earlier => Self { deadline: earlier.as_ref(), signals, ..self },
         }
     }
 }
@@ -109,6 +114,15 @@ impl Parker {
                 self.state.compare_exchange(EMPTY, SLEEPING, Ordering::Relaxed, Ordering::Acquire);
             if slept == Err(NOTIFIED) {
                 return Woke::Notified;
+            }
+            // (A handler that came earlier in the call ends it too, as it would in the kernel.)
+            let ended = match until.signals {
+                Signals::Ignored => false,
+                Signals::AsFutex => is_sleep_ended(until.deadline.is_some()),
+                Signals::AsWaitv => is_sleep_ended(false),
+            };
+            if ended {
+                return self.awake_as(Woke::Signalled);
             }
             if until.interrupts {
                 // Against `interrupt`, which stores its flag and then looks for SLEEPING (O-4).
