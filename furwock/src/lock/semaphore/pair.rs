@@ -106,8 +106,9 @@ const MOST: i32 = 4_000 * ONE_US;
 /// No more is held against yields than one of 10 ms. (What stops a thread for longer would have
 /// done so as well had it not yielded.)
 const LEAST: i32 = -10_000 * LOSS * ONE_US;
-/// A yield that is answered in so many nanoseconds counts as one that saved something.
-const SAVING_NS: u64 = 25_000;
+/// A yield that is shorter let the other thread work, and one that isn't another program: a time
+/// slice is longer.
+const LONG_NS: u64 = 200_000;
 /// Where there was a crowd, at least so many waits of a pair make no yield.
 const AFTER_CROWD: i32 = 1024;
 
@@ -116,15 +117,12 @@ impl Balance {
         self.0 >= 0
     }
 
-    /// A yield that was answered soon has saved about a microsecond: a call of the kernel's and a
-    /// wake. Any other has lost the time that it took, or a microsecond if that was less.
+    /// A yield that was answered saves about a microsecond: a call of the kernel's and a wake. One
+    /// in vain loses as much. A long one loses the time that it took.
     fn after_yield(self, is_answered: bool, took_ns: u64) -> Self {
-        let change = if is_answered && took_ns < SAVING_NS {
-            ONE_US
-        } else {
-            let lost_us = i32::try_from(took_ns / 1_000 + 1).unwrap_or(i32::MAX);
-            lost_us.saturating_mul(-LOSS * ONE_US)
-        };
+        let us = if took_ns < LONG_NS { 1 } else { took_ns / 1_000 };
+        let lost = i32::try_from(us).unwrap_or(i32::MAX).saturating_mul(-LOSS * ONE_US);
+        let change = if is_answered && took_ns < LONG_NS { ONE_US } else { lost };
         Self(self.0.saturating_add(change).clamp(LEAST, MOST))
     }
 
@@ -163,11 +161,12 @@ mod tests {
 
     #[test]
     fn yields_are_made_as_long_as_they_save_more_than_they_lose() {
-        let saved = (0..100).fold(Balance(0), |balance, _| balance.after_yield(true, 3_000));
-        assert_eq!(saved, Balance(100 * ONE_US));
-        assert!(saved.after_yield(true, 49_000).allows());
-        assert!(!saved.after_yield(true, 50_000).allows());
-        assert!(saved.after_yield(false, 900).allows());
+        let saved = (0..1_000).fold(Balance(0), |balance, _| balance.after_yield(true, 30_000));
+        assert_eq!(saved, Balance(1_000 * ONE_US));
+        assert!(saved.after_yield(true, 500_000).allows());
+        assert!(!saved.after_yield(true, 501_000).allows());
+        assert!(!saved.after_yield(false, 501_000).allows());
+        assert_eq!(saved.after_yield(false, 30_000), Balance((1_000 - LOSS) * ONE_US));
         assert!(!Balance(0).after_yield(false, 900).allows());
     }
 
@@ -179,7 +178,7 @@ mod tests {
             balance = balance.after_no_yield();
             waits += 1;
         }
-        assert_eq!(waits, LOSS * ONE_US * 3_001);
+        assert_eq!(waits, LOSS * ONE_US * 3_000);
     }
 
     #[test]
