@@ -7,7 +7,7 @@
 //! slot speaks of any thread.
 
 use super::foreign;
-use super::ground::{About, Note, Pages, Place, Seen, check_buckets, passed};
+use super::ground::{About, Note, Pages, Place, Seen, Wish, check_buckets, passed};
 use super::random::Random;
 use super::runner::{Object, Phase, Program};
 pub(super) use super::rwlock_program::RwLocks;
@@ -90,6 +90,11 @@ struct World {
     shows: Condvar,
     /// Owners that have died and whose lock no thread has taken over yet.
     deaths: Note,
+    /// How many of a phase's were upgradable readers.
+    upgradable_deaths: Note,
+    /// Whether a writer that looks for them has given up: it may have taken the lock over from an
+    /// upgradable reader, and released it as readers didn't leave.
+    gave_up: Note,
     /// Slots may hold the address though the lock that they spoke of is gone.
     slots_are_stale: Note,
 }
@@ -119,6 +124,8 @@ impl Object for RwLocks {
             shown: Mutex::new(0),
             shows: Condvar::new(),
             deaths: Note::default(),
+            upgradable_deaths: Note::default(),
+            gave_up: Note::default(),
             slots_are_stale: Note::default(),
         });
         let count = program.thread_count();
@@ -218,9 +225,13 @@ fn end(world: &World, start: &Start) {
     let lock = world.place.get();
     if world.deaths.get() != 0 {
         let minds = Options::new().owner_death(true);
-        assert!(world.got(lock.lock_exclusive_with(&minds)) && world.deaths.get() == 0);
+        assert!(world.got(lock.lock_exclusive_with(&minds)));
+        let may_be_untold =
+            if world.gave_up.get() == 0 { 0 } else { world.upgradable_deaths.get() };
+        assert!(world.deaths.get() <= may_be_untold, "no thread learns of a death");
         lock.unlock_exclusive();
     }
+    [&world.deaths, &world.upgradable_deaths, &world.gave_up].map(|note| note.set(0));
     let left = lock.at_rest_says() & !start.stale_bits();
     assert_eq!(left, 0, "the word isn't at rest: {lock:?}");
     let by_parent = lock.at_rest_says() != 0 && start.word == Word::ParentsWriter;
@@ -271,6 +282,9 @@ impl World {
             match leaves {
                 Leaves::Dies if holding != Holding::Reader => {
                     self.deaths.add(1);
+                    if holding == Holding::Upgradable {
+                        self.upgradable_deaths.add(1);
+                    }
                     // Others have met it from here on: it stays about.
                     return prim::model_thread_dies();
                 }
@@ -284,6 +298,9 @@ impl World {
                 !self.owners.was_alone(owners, false)
             };
             assert!(met, "{enter:?} failed, and no thread was about that could have kept it out");
+            if let Enter::WriteWith(Wish { owner_death: true, .. }) = enter {
+                self.gave_up.set(1);
+            }
         }
         if owns {
             self.owners.leave();

@@ -89,7 +89,9 @@ impl Options {
     ///
     /// A waiter looks about every 20 ms. Threads of this process only. A new thread that was given
     /// the dead one's kernel id looks like it for as long as it lives; a dead *reader* leaves no
-    /// name and is not found.
+    /// name and is not found. Of a dead *upgradable* reader, which has left nothing half done, no
+    /// thread may be told: if a writer takes over from it, and its deadline comes before the other
+    /// readers have left, the lock is released.
     #[must_use]
     pub const fn owner_death(mut self, yes: bool) -> Self {
         self.owner_death = yes;
