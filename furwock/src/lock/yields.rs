@@ -120,10 +120,7 @@ impl Yields {
 /// Lets other threads run once, before the caller goes on at the lock at `key`, unless yields were
 /// in vain there lately. Returns whether it has. Nothing is learnt from it.
 pub(super) fn yield_to_others(key: Key) -> bool {
-    !cfg!(any(loom, shuttle))
-        && !lot::are_there_ranks()
-        && trials::in_vain(&lot::advice(key)[YIELDS]) < IN_VAIN
-        && sched_yield()
+    may_yield() && trials::in_vain(&lot::advice(key)[YIELDS]) < IN_VAIN && sched_yield()
 }
 
 /// Yields to the holder of the mutex at `key`, from which the caller has taken the processor, and
@@ -135,21 +132,31 @@ pub(super) fn yield_to_others(key: Key) -> bool {
 /// they take no longer than a spell of spinning, `most_ns`.
 pub(super) fn to_holder(key: Key, most_ns: u64, take: impl FnOnce() -> bool) -> bool {
     let learnt = &lot::advice(key)[HOLDER_YIELDS];
-    let may = !cfg!(any(loom, shuttle)) && may_call() && !lot::are_there_ranks();
-    if !may || !trials::are_due(learnt, LONG_YIELDS) {
+    if !may_yield() || !trials::are_due(learnt, LONG_YIELDS) {
         return false;
     }
-    let began_ns = monotonic_ns();
-    if !sched_yield() {
-        return false;
-    }
-    let took_ns = monotonic_ns().saturating_sub(began_ns);
-    let is_taken = take();
+    let Some((is_taken, took_ns)) = yield_and(take) else { return false };
     // (One that was in vain cost little beside the sleep that follows, if it was short.)
     if is_taken || took_ns >= most_ns {
         trials::learn(learnt, took_ns < most_ns);
     }
     is_taken
+}
+
+/// Whether a yield may be made that lets others run.
+pub(super) fn may_yield() -> bool {
+    !cfg!(any(loom, shuttle)) && may_call() && !lot::are_there_ranks()
+}
+
+/// Yields once, and then tries to `take` what the caller waits for. Returns whether it has, and
+/// how many nanoseconds the yield took; `None` if it couldn't be made.
+pub(super) fn yield_and(take: impl FnOnce() -> bool) -> Option<(bool, u64)> {
+    let began_ns = monotonic_ns();
+    if !sched_yield() {
+        return None;
+    }
+    let took_ns = monotonic_ns().saturating_sub(began_ns);
+    Some((take(), took_ns))
 }
 
 fn are_enough(yields: u32, most: u32, lasted_ns: u64) -> bool {

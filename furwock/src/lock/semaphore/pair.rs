@@ -12,10 +12,9 @@
 //!
 //! All of it is advice: values that are lost or mixed up cost time only.
 
+use crate::lock::yields::{may_yield, yield_and};
 use crate::lot;
 use crate::prim::atomic::Ordering;
-use crate::sys::clock::monotonic_ns;
-use crate::sys::sched_yield::{may_call, sched_yield};
 use core::sync::atomic::{AtomicI32, AtomicUsize};
 
 /// The two threads that were the last to wait for a permit: which, and which before it; 0 if none
@@ -47,22 +46,14 @@ pub(super) fn yield_to_other(take: impl FnOnce() -> bool) -> bool {
             update(Balance::after_no_yield);
             false
         }
-        Company::Pair => yield_and(take),
+        Company::Pair => {
+            let made = if may_yield() { yield_and(take) } else { None };
+            made.is_some_and(|(is_taken, took_ns)| {
+                update(|balance| balance.after_yield(is_taken, took_ns));
+                is_taken
+            })
+        }
     }
-}
-
-fn yield_and(take: impl FnOnce() -> bool) -> bool {
-    if lot::are_there_ranks() || !may_call() {
-        return false;
-    }
-    let began_ns = monotonic_ns();
-    if !sched_yield() {
-        return false;
-    }
-    let took_ns = monotonic_ns().saturating_sub(began_ns);
-    let is_taken = take();
-    update(|balance| balance.after_yield(is_taken, took_ns));
-    is_taken
 }
 
 fn balance() -> Balance {
@@ -101,7 +92,7 @@ struct Balance(i32);
 const ONE_US: i32 = 8;
 /// What a lost microsecond counts, since the other thread is late as well.
 const LOSS: i32 = 2;
-/// No more is saved up: one yield that another program answers by a time slice empties it.
+/// No more is saved up: one yield that gives another program a time slice uses it up.
 const MOST: i32 = 4_000 * ONE_US;
 /// No more is held against yields than one of 10 ms. (What stops a thread for longer would have
 /// done so as well had it not yielded.)
