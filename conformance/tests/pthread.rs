@@ -9,6 +9,16 @@ fn check_plain(name: &str, side: Side) {
     check(name, side, Artifact::program(&source, &folder(name, side), name).build());
 }
 
+/// For programs whose threads are cancelled at any instruction, in a handler. Unoptimised, the
+/// preload has functions that can't be unwound from each of their instructions.
+fn check_optimised(name: &str, side: Side) {
+    if side == Side::Furwock && cfg!(debug_assertions) {
+        println!("{name}: skipped: it needs optimised code (cargo test --release)");
+    } else {
+        check_plain(name, side);
+    }
+}
+
 fn check_untabled(name: &str, side: Side) {
     let program = Artifact::program(&format!("pthread/{name}.c"), &folder(name, side), name);
     let program = program.with(&["-fno-asynchronous-unwind-tables", "-fno-exceptions"]);
@@ -115,8 +125,8 @@ programs! {
     futex_table by check_plain;
     handlers by check_plain;
     interrupted by check_plain;
-    left by check_plain;
-    left_wakes by check_plain;
+    left by check_optimised;
+    left_wakes by check_optimised;
     lifecycle by check_plain;
     longjmp by check_plain;
     misuse by check_plain;
