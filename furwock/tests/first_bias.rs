@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const LOCKS: usize = 200_000;
 const READERS: usize = 2;
 /// Enough reads to make a lock biased while both threads read, and for some by slots afterwards.
-const READS: usize = 150;
+const READS: usize = 60;
 /// So many threads have slots. The thread that clears them looks at all, which widens the window.
 const IDLE: usize = 200;
 

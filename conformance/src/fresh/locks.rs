@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) struct RwLocks;
 
 /// So many reads make a lock hot.
-const HOT: u64 = 128;
+const HOT: u64 = 32;
 
 /// How many threads may forget a read guard: each keeps its row of reader slots for ever, of 512.
 pub(super) const FORGETTERS: usize = 64;
@@ -83,9 +83,9 @@ impl Kind for RwLocks {
 /// write while others still read.
 pub(super) fn reads(shape: u64, round: &Round, seat: &mut Seat) -> u64 {
     if shape & 32 != 0 {
-        HOT / round.seats as u64 + seat.random.below(12) - 2
+        (HOT / round.seats as u64 + seat.random.below(8)).saturating_sub(2).max(1)
     } else {
-        [1, 40, 64, 70, 100, 130, 150, 200][shape as usize % 8]
+        [1, 8, 12, 16, 20, 32, 40, 100][shape as usize % 8]
     }
 }
 

@@ -168,7 +168,9 @@ mod table {
         /// How long a thread may read past sleeping writers.
         ReadTurn: "read-turn", "ns", 0..=1_000_000_000, "lock/rwlock/reader.rs";
         /// Reads without a write after which readers bias the lock, rounded down to a power of two.
-        BiasAfter: "bias-after", "reads", 1..=128, "lock/rwlock/state.rs";
+        BiasAfter: "bias-after", "reads", 1..=32, "lock/rwlock/state.rs";
+        /// The same after a write to a lock that was biased; `bias-after` at most.
+        BiasAgainAfter: "bias-again-after", "reads", 1..=32, "lock/rwlock/state.rs";
         /// Probes of a reader's slot before a writer sleeps for it.
         SlotProbes: "slot-probes", "probes", 0..=100_000, "lock/rwlock/slots.rs";
         /// Pauses between two probes of a reader's slot.

@@ -51,12 +51,12 @@ pub(super) fn writers_bits() -> &'static super::bits::Bits {
 /// lock past sleepers for about a millisecond, and a reader read past them for about four, before
 /// it queues up itself; a writer that has waited for 5 ms asks for the lock to be handed over.
 ///
-/// # Cost
-/// A lock that was read 128 times without a write becomes biased. Reading then takes one locked
-/// instruction on memory of the thread's own. The next writer pays for it: it looks at one cache
-/// line for each thread that ever read a biased lock, of at most 512, and waits for those that read
-/// this one. Slots for that take 64 KiB a process, touched as threads use them. A thread that reads
-/// more locks at once than it has free slots is counted in the word instead.
+/// # Cost A lock that was read 32 times without a write becomes biased, and after that write again
+/// when it was read 8 times. Reading then takes one locked instruction on memory of the thread's
+/// own. The next writer pays for it: it looks at one cache line for each thread that ever read a
+/// biased lock, of at most 512, and waits for those that read this one. Slots for that take 64 KiB
+/// a process, touched as threads use them. A thread that reads more locks at once than it has free
+/// slots is counted in the word instead.
 ///
 /// It may be moved only while no thread uses it, which includes a read guard that was forgotten: a
 /// biased lock that is moved to where another lay whose forgotten reader was never dropped waits

@@ -32,7 +32,7 @@ impl RawRwLock {
 
     /// A free lock whose readers may be in slots, though none enters by one any more.
     pub(crate) fn revoked() -> Self {
-        Self::saying(REVOKED)
+        Self::saying(REVOKED | (HOT - ONE_HEAT))
     }
 
     /// A lock that only says what threads of a forked child's parent did.

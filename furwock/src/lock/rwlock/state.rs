@@ -13,7 +13,8 @@
 //! | 29 | REVOKED | slots may still hold readers, though no reader enters that way any more |
 //! | 30..=32 | wakes | writers that have been chosen, and will look at the lock again |
 //! | 33 | WAS_BIASED | the lock has been biased before |
-//! | 34..=41 | heat | reads counted since the last write; at its top bit the lock is biased |
+//! | 34..=39 | heat | reads counted since the last write, and a head start; at its top bit the lock is biased |
+//! | 40..=41 | | unused |
 //! | 42..=60 | readers | readers inside that aren't published in slots; the top bit stays free |
 //! | 61..=63 | policy | which side goes first (`Policy`) |
 //!
@@ -50,6 +51,10 @@
 //! | no WRITER, readers queued whose turn it is | readers + n | a thread that settles | Acquire |
 //! | available, a writer first | wakes + 1, or, with HANDOFF, owner = it, WRITER | a thread that settles | Acquire |
 //!
+//! Where BIASED becomes REVOKED, or an owner is about to drain a lock that is REVOKED, the lock
+//! becomes warm: its heat is `AGAIN` reads short of what biases it. A write leaves a warm lock that
+//! was drained as it is, unless there are many slots to look at; to others it leaves no heat.
+//!
 //! *To settle* is to look under the bucket lock at the queue and the word, and to let in or wake
 //! the waiters whose turn it is (`settle`). Its rule: whenever the bucket lock is dropped while a
 //! queued thread could be inside, a spinner or a woken writer will look at the lock, or a thread is
@@ -72,9 +77,13 @@ pub(super) const ONE_WAKE: u64 = 1 << 30;
 pub(super) const WAKES: u64 = 7 << 30;
 pub(super) const WAS_BIASED: u64 = 1 << 33;
 pub(super) const ONE_HEAT: u64 = 1 << 34;
-pub(super) const HEAT: u64 = 0xff << 34;
-/// The heat that biases a lock: 128 reads since the last write.
-pub(super) const HOT: u64 = 1 << 41;
+pub(super) const HEAT: u64 = 0x3f << 34;
+/// The heat that biases a lock: 32 reads since the last write.
+pub(super) const HOT: u64 = 1 << 39;
+/// A write leaves a lock that was biased as it came so many reads short of that: where so many
+/// reads lay between two writes, the next two are likely to be as far apart (docs/experiments.md,
+/// "A bias that comes sooner").
+const AGAIN: u64 = if cfg!(any(loom, shuttle)) { 1 } else { 8 };
 pub(super) const ONE_READER: u64 = 1 << 42;
 pub(super) const READERS: u64 = 0x7_ffff << 42;
 /// The counter is never that full: what lies above it is safe from it.
@@ -316,6 +325,11 @@ fn hot() -> u64 {
     ONE_HEAT << adjustable!(HOT / ONE_HEAT, BiasAfter).ilog2()
 }
 
+/// The heat of a lock that has been biased lately: what a write leaves to it.
+fn warm() -> u64 {
+    hot() - hot().min(ONE_HEAT * adjustable!(AGAIN, BiasAgainAfter))
+}
+
 /// The word after a reader that saw nothing in its way entered; `None` if there is more to it.
 #[inline]
 pub(super) fn read_at_once(word: u64) -> Option<u64> {
@@ -498,34 +512,38 @@ pub(super) const fn enters_after_writer(word: u64) -> bool {
 
 /// The word when no reader may enter by a slot any more.
 #[inline]
-pub(super) const fn revoked(word: u64) -> u64 {
-    if word & BIASED != 0 { (word & !BIASED) | REVOKED } else { word }
+pub(super) fn revoked(word: u64) -> u64 {
+    if word & BIASED != 0 { (word & !(BIASED | HEAT)) | REVOKED | warm() } else { word }
 }
 
 /// The word when its owner is to wait for the readers in slots, and then to become the writer: as
 /// an upgradable reader does, so that other readers may go on in the meantime.
 #[inline]
-pub(super) const fn drained_by(word: u64) -> u64 {
+pub(super) fn drained_by(word: u64) -> u64 {
+    let word = if may_be_published(word) { (word & !HEAT) | warm() } else { word };
     revoked(word) | UPGRADING
 }
 
 /// The word after `tid` took the lock as `kind`. A writer isn't inside yet if slots may hold
 /// readers: then it has the upgradable reader's place.
 #[inline]
-pub(super) const fn taken(word: u64, kind: Kind, tid: u32) -> u64 {
+pub(super) fn taken(word: u64, kind: Kind, tid: u32) -> u64 {
     match kind {
         Kind::Writer if may_be_published(word) => drained_by(word) | tid as u64,
         Kind::Writer => (word & !HEAT) | WRITER | tid as u64,
         Kind::Upgradable => word | tid as u64,
-        // The owner is known.
-        Kind::Upgrader => (word & !(HEAT | UPGRADING)) | WRITER,
+        // The owner is known. (A lock that it has drained is warm, and stays that.)
+        Kind::Upgrader => {
+            let heat = if word & HEAT == warm() { warm() } else { 0 };
+            (word & !(HEAT | UPGRADING)) | heat | WRITER
+        }
         // Readers have a way of their own.
         Kind::Reader | Kind::BriefReader => word,
     }
 }
 
 /// The word after `tid` took the lock as `kind`, over from its owner; `None` if others keep it out.
-const fn seized(word: u64, kind: Kind, tid: u32) -> Option<u64> {
+fn seized(word: u64, kind: Kind, tid: u32) -> Option<u64> {
     let rest = word & !(OWNER | WRITER | UPGRADING);
     if has_room_for(rest, kind) { Some(taken(rest, kind, tid)) } else { None }
 }

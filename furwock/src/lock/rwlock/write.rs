@@ -4,9 +4,9 @@ use super::RawRwLock;
 use super::settle::{OnLeave, owner_left, settle_at, upgrader_left};
 use super::slots;
 use super::state::{
-    self, Cause, Kind, ONE_READER, PARKED, Policy, REVOKED, UPGRADING, WRITER, free, is_available,
-    is_written, may_be_published, only_writer, owner, taken, upgradable_left, written,
-    written_at_once, written_past_sleepers,
+    self, Cause, HEAT, Kind, ONE_READER, PARKED, Policy, REVOKED, UPGRADING, WRITER, free,
+    is_available, is_written, may_be_published, only_writer, owner, taken, upgradable_left,
+    written, written_at_once, written_past_sleepers,
 };
 use super::wanted::Wanted;
 use crate::lock::contender::Contender;
@@ -139,7 +139,9 @@ impl RawRwLock {
         let debt = self.debt(on_leave);
         let sleeps =
             if drains { slots::wait_until_withdrawn(self.address(), deadline, debt)? } else { 0 };
-        self.word.fetch_and(!REVOKED, Ordering::Relaxed);
+        // To bias a lock again soon pays for a few slots.
+        let heat = if slots::are_many() { HEAT } else { 0 };
+        self.word.fetch_and(!(REVOKED | heat), Ordering::Relaxed);
         Some(sleeps)
     }
 }
@@ -310,5 +312,37 @@ impl RawRwLock {
             settle_at(&raw const self.word, Cause::Left);
         }
         Some(status)
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_was_biased_when_it_was_written_is_biased_again_soon() {
+        let lock = RawRwLock::new();
+        let reads_until_biased = || {
+            let is_biased = || state::is_biased(lock.word.load(Ordering::Relaxed));
+            let mut reads = 0;
+            while !is_biased() && reads < 100 {
+                lock.lock_shared();
+                lock.unlock_shared();
+                reads += 1;
+            }
+            reads
+        };
+        let write = || {
+            lock.lock_exclusive();
+            lock.unlock_exclusive();
+        };
+        // (Another test may have given back another thread's read, or have used many slots.)
+        let never = slots::are_given_back_by_others;
+        assert!(reads_until_biased() == 33 || never());
+        write();
+        assert!(reads_until_biased() == 9 || slots::are_many() || never());
+        write();
+        write();
+        assert!(reads_until_biased() == 33 || never());
     }
 }

@@ -55,7 +55,7 @@ fn words_of(owners: &[u64], heats: &[u64]) -> Vec<u64> {
 
 /// Any bits at all.
 fn words() -> Vec<u64> {
-    words_of(&[0, 1, OWNER], &[0, ONE_HEAT, HOT - ONE_HEAT, HOT])
+    words_of(&[0, 1, OWNER], &[0, ONE_HEAT, warm(), HOT - ONE_HEAT, HOT])
 }
 
 /// What may come about.
@@ -81,7 +81,8 @@ fn assert_changes(word: u64, new: u64, fields: u64) {
 
 #[test]
 fn the_fields_are_apart_and_leave_room_for_every_thread_id() {
-    let fields = [OWNER, WAKES, WAS_BIASED, HEAT, READERS, POLICY];
+    const UNUSED: u64 = 3 << 40;
+    let fields = [OWNER, WAKES, WAS_BIASED, HEAT, UNUSED, READERS, POLICY];
     let all = fields.iter().chain(&FLAGS);
     assert_eq!(all.clone().map(|field| u128::from(*field)).sum::<u128>(), u128::from(u64::MAX));
     assert_eq!(all.fold(0, |all, field| all | field), u64::MAX);
@@ -301,8 +302,9 @@ fn an_owner_shares_the_lock_with_no_thread_it_excludes() {
                 assert_eq!(owner(new), expected);
                 match kind {
                     Kind::Writer if may_be_published(word) => {
-                        assert_changes(word, new, OWNER | ROLE_BITS | UPGRADING | BIAS);
+                        assert_changes(word, new, OWNER | ROLE_BITS | UPGRADING | BIAS | HEAT);
                         assert_eq!(new & (WRITER | UPGRADING | BIAS), UPGRADING | REVOKED);
+                        assert_eq!(new & HEAT, warm());
                     }
                     Kind::Writer => {
                         assert_changes(word, new, OWNER | ROLE_BITS | WRITER | HEAT);
@@ -310,7 +312,9 @@ fn an_owner_shares_the_lock_with_no_thread_it_excludes() {
                     }
                     Kind::Upgrader => {
                         assert_changes(word, new, ROLE_BITS | WRITER | UPGRADING | HEAT);
-                        assert_eq!(new & (WRITER | UPGRADING | HEAT), WRITER);
+                        assert_eq!(new & (WRITER | UPGRADING), WRITER);
+                        let is_warm = word & HEAT == warm();
+                        assert_eq!(new & HEAT, if is_warm { warm() } else { 0 });
                     }
                     _ => {
                         assert_changes(word, new, OWNER | ROLE_BITS);
@@ -334,11 +338,13 @@ fn a_waiting_writer_ends_the_bias_and_gives_up_only_its_role() {
                 let bits = bits(kind);
                 let given_up = bits.given_up(word, role);
                 let spins = bits.spinning(word, role);
-                assert_changes(word, spins, ROLE_BITS | BIAS);
+                let heat = if is_biased(word) { HEAT } else { 0 };
+                assert_changes(word, spins, ROLE_BITS | BIAS | heat);
                 assert_eq!(spins & ROLE_BITS, (given_up & ROLE_BITS) | SPIN);
                 for hand_off in [false, true] {
                     let sleeps = bits.queued(word, role, hand_off);
-                    assert_changes(word, sleeps, ROLE_BITS | BIAS | WRITERS_PARKED | HANDOFF);
+                    let others = WRITERS_PARKED | HANDOFF | heat;
+                    assert_changes(word, sleeps, ROLE_BITS | BIAS | others);
                     assert_eq!(sleeps & ROLE_BITS, given_up & ROLE_BITS);
                     assert!(sleeps & WRITERS_PARKED != 0);
                     assert_eq!(sleeps & HANDOFF != 0, hand_off || word & HANDOFF != 0);
@@ -355,14 +361,16 @@ fn a_waiting_writer_ends_the_bias_and_gives_up_only_its_role() {
 #[test]
 fn an_upgrade_closes_the_lock_and_forgets_no_slot() {
     for word in valid() {
-        assert_changes(word, revoked(word), BIAS);
+        let heat = if is_biased(word) { HEAT } else { 0 };
+        assert_changes(word, revoked(word), BIAS | heat);
         assert!(!is_biased(revoked(word)));
         assert_eq!(may_be_published(revoked(word)), may_be_published(word));
         if owner(word) == 0 || is_written(word) {
             continue;
         }
         let new = drained_by(word);
-        assert_changes(word, new, UPGRADING | BIAS);
+        assert_changes(word, new, UPGRADING | BIAS | HEAT);
+        assert_eq!(new & HEAT, if may_be_published(word) { warm() } else { word & HEAT });
         assert!(new & UPGRADING != 0 && !is_biased(new));
         assert_eq!(may_be_published(new), may_be_published(word));
         // From here on no reader can set the bias: the owner would wait for readers that come
@@ -372,6 +380,40 @@ fn an_upgrade_closes_the_lock_and_forgets_no_slot() {
         }
         assert!(!has_room_for(new, Kind::Writer) && !has_room_for(new, Kind::Upgradable));
     }
+}
+
+/// Reads, one after the other, after which `word` is biased.
+fn reads_until_biased(word: u64) -> usize {
+    let reads = core::iter::successors(Some(word), |&word| Some(read(word, true) - ONE_READER));
+    reads.take_while(|&word| !is_biased(word)).count()
+}
+
+#[test]
+fn a_lock_that_was_biased_when_it_was_written_becomes_biased_sooner() {
+    let (after, again) = ((HOT / ONE_HEAT) as usize + 1, AGAIN as usize + 1);
+    let write = |word| {
+        let mut word = taken(word, Kind::Writer, 77);
+        if !is_written(word) {
+            // It has drained the slots.
+            word = taken(word & !REVOKED, Kind::Upgrader, 0);
+        }
+        assert!(is_written(word));
+        written(word)
+    };
+    let cold = free(Policy::PhaseFair);
+    assert_eq!(reads_until_biased(cold), after);
+    let biased = cold | BIASED | WAS_BIASED;
+    let warm = write(biased);
+    assert_eq!(reads_until_biased(warm), again);
+    assert_eq!(reads_until_biased(write(warm)), after, "written again before it was biased");
+    let revoked = bits(Kind::Writer)
+        .given_up(bits(Kind::Writer).spinning(biased, Role::Newcomer), Role::Spinner);
+    assert_eq!(reads_until_biased(revoked), again, "a writer has given up");
+    assert_eq!(reads_until_biased(write(revoked)), again);
+    let upgraded = taken(drained_by(biased | 77) & !REVOKED, Kind::Upgrader, 0);
+    assert_eq!(reads_until_biased(written(upgraded)), again);
+    let upgraded = taken(drained_by(cold | 77 | (HOT / 2)), Kind::Upgrader, 0);
+    assert_eq!(reads_until_biased(written(upgraded)), after);
 }
 
 #[test]
