@@ -51,6 +51,19 @@ fn an_impatient_writer_leaves_the_slots_to_the_next() {
     explore(1, move || together(RawRwLock::biased(), &works));
 }
 
+/// Two reads after a revocation the lock is biased again (in a model), be it that the writer has
+/// written or has given up.
+#[test]
+fn a_lock_becomes_biased_again() {
+    let reads: Work = |shared| (0..3).for_each(|_| shared.read());
+    let gives_up_and_writes: Work = |shared| {
+        shared.write_timed();
+        shared.write();
+    };
+    explore(2, move || together(RawRwLock::biased(), &[reads, gives_up_and_writes]));
+    explore(2, move || together(RawRwLock::revoked(), &[reads, gives_up_and_writes]));
+}
+
 fn try_to_write(shared: &Shared) {
     if shared.lock.try_lock_exclusive() {
         shared.change();
