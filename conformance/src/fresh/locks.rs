@@ -83,7 +83,7 @@ impl Kind for RwLocks {
 /// write while others still read.
 pub(super) fn reads(shape: u64, round: &Round, seat: &mut Seat) -> u64 {
     if shape & 32 != 0 {
-        (HOT / round.seats as u64 + seat.random.below(8)).saturating_sub(2).max(1)
+        HOT / round.seats as u64 + seat.random.below(8) - 2
     } else {
         [1, 8, 12, 16, 20, 32, 40, 100][shape as usize % 8]
     }

@@ -51,7 +51,8 @@ pub(super) fn writers_bits() -> &'static super::bits::Bits {
 /// lock past sleepers for about a millisecond, and a reader read past them for about four, before
 /// it queues up itself; a writer that has waited for 5 ms asks for the lock to be handed over.
 ///
-/// # Cost A lock that was read 32 times without a write becomes biased, and after that write again
+/// # Cost
+/// A lock that was read 32 times without a write becomes biased, and after that write again
 /// when it was read 8 times. Reading then takes one locked instruction on memory of the thread's
 /// own. The next writer pays for it: it looks at one cache line for each thread that ever read a
 /// biased lock, of at most 512, and waits for those that read this one. Slots for that take 64 KiB

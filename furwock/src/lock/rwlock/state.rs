@@ -513,15 +513,20 @@ pub(super) const fn enters_after_writer(word: u64) -> bool {
 /// The word when no reader may enter by a slot any more.
 #[inline]
 pub(super) fn revoked(word: u64) -> u64 {
-    if word & BIASED != 0 { (word & !(BIASED | HEAT)) | REVOKED | warm() } else { word }
+    if is_biased(word) { without_bias(word) } else { word }
+}
+
+/// The word of a lock whose slots may hold readers, when none enters by one any more.
+fn without_bias(word: u64) -> u64 {
+    (word & !(BIASED | HEAT)) | REVOKED | warm()
 }
 
 /// The word when its owner is to wait for the readers in slots, and then to become the writer: as
 /// an upgradable reader does, so that other readers may go on in the meantime.
 #[inline]
 pub(super) fn drained_by(word: u64) -> u64 {
-    let word = if may_be_published(word) { (word & !HEAT) | warm() } else { word };
-    revoked(word) | UPGRADING
+    let word = if may_be_published(word) { without_bias(word) } else { word };
+    word | UPGRADING
 }
 
 /// The word after `tid` took the lock as `kind`. A writer isn't inside yet if slots may hold

@@ -139,10 +139,16 @@ impl RawRwLock {
         let debt = self.debt(on_leave);
         let sleeps =
             if drains { slots::wait_until_withdrawn(self.address(), deadline, debt)? } else { 0 };
-        // To bias a lock again soon pays for a few slots.
-        let heat = if slots::are_many() { HEAT } else { 0 };
-        self.word.fetch_and(!(REVOKED | heat), Ordering::Relaxed);
+        self.note_empty_slots();
         Some(sleeps)
+    }
+
+    /// Notes that no reader is in a slot, as the caller has seen, which owns the lock.
+    fn note_empty_slots(&self) {
+        let published = may_be_published(self.word.load(Ordering::Relaxed));
+        // To bias a lock again soon pays where there are few slots to look at.
+        let heat = if published && slots::are_many() { HEAT } else { 0 };
+        self.word.fetch_and(!(REVOKED | heat), Ordering::Relaxed);
     }
 }
 
@@ -286,7 +292,7 @@ impl RawRwLock {
     /// `become_writer` if there are no readers.
     fn try_become_writer(&self) -> bool {
         if !slots::is_published(self.address()) {
-            self.word.fetch_and(!REVOKED, Ordering::Relaxed);
+            self.note_empty_slots();
             let mut word = self.word.load(Ordering::Relaxed);
             while is_available(word, Kind::Upgrader) {
                 let new = taken(word, Kind::Upgrader, 0);
