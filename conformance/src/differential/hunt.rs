@@ -113,18 +113,29 @@ impl Hunt {
             differ = smaller.is_some();
             found = smaller.unwrap_or(found);
         }
-        // A step that was needed beside others may have become superfluous.
-        let mut without = 0;
-        while without < found.program.len() {
-            let mut program = found.program.clone();
-            program.remove(without);
-            match compare(self.wakes, stage, both, found.seed, program) {
-                Some(smaller) => (found, without) = (smaller, 0),
-                None => without += 1,
+        // A step that was needed beside others may have become superfluous, by itself or together
+        // with another: a wait and what wakes it.
+        loop {
+            let smaller = without_some(&found.program)
+                .find_map(|program| compare(self.wakes, stage, both, found.seed, program));
+            match smaller {
+                Some(smaller) => found = smaller,
+                None => return found,
             }
         }
-        found
     }
+}
+
+/// The program without each of its steps, and then without any two.
+fn without_some(program: &Program) -> impl Iterator<Item = Program> {
+    let steps = program.len();
+    let one = (0..steps).map(|step| (step, step));
+    let two =
+        (0..steps).flat_map(move |first| (first + 1..steps).map(move |second| (first, second)));
+    one.chain(two).map(|(first, second)| {
+        let kept = program.iter().enumerate().filter(|(step, _)| ![first, second].contains(step));
+        kept.map(|(_, step)| step.clone()).collect()
+    })
 }
 
 fn run(stage: &mut Stage, one: &'static dyn Futex, seed: u64, program: &Program) -> Outcome {
