@@ -5,8 +5,8 @@ cd "$(dirname "$0")/.."
 
 sh scripts/packages.sh gcc g++ libc6-dev groff-base libnsync1 valgrind
 
-# The command's own code is compiled in one piece, on one processor: the tests are compiled beside
-# it. They have a profile of their own (CONTRIBUTING.md, "Two profiles").
+# The command's build leaves a processor free at times: the tests are compiled beside it. They have
+# a profile of their own (CONTRIBUTING.md, "Two profiles").
 cargo build --release --quiet &
 release=$!
 trap 'kill $release 2>/dev/null || :' EXIT
@@ -18,4 +18,7 @@ cargo test --profile tested --workspace --no-run
 wait $release
 trap - EXIT INT TERM
 
+# Most tests wait for something most of the time.
+RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
+export RUST_TEST_THREADS
 cargo test --profile tested --workspace
