@@ -253,7 +253,7 @@ fn rejects_a_sequence_that_stands_still() {
 
 #[test]
 fn rejects_a_requeue_that_gives_up() {
-    rejects(Mutant::RequeueNotRepeated, 3, two_notifiers);
+    rejects(Mutant::RequeueNotRepeated, 2, two_notifiers);
 }
 
 #[test]
