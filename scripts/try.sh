@@ -8,9 +8,13 @@ cd "$(dirname "$0")/.."
 if ! command -v cc >/dev/null; then
     sh scripts/packages.sh gcc libc6-dev
 fi
-cargo build --release --quiet
+# All that `furwock run` and `compare` need. (`cargo build --release` adds the C library and what
+# tests it.)
+cargo build --release -p furwock-cli -p furwock-preload -p furwock-preload-recording
+furwock=${CARGO_TARGET_DIR:-target}/release/furwock
 if [ $# = 0 ]; then
-    target/release/furwock compare --lost-wakeup
+    echo
+    "$furwock" compare --lost-wakeup
     echo
 fi
-exec target/release/furwock compare "$@"
+exec "$furwock" compare "$@"
