@@ -93,8 +93,7 @@ quick=
 if [ $form = check ]; then
     out=$work/check
     build=$PWD/target/platforms/build
-    quick="--config profile.release.package.furwock-cli.opt-level=1"
-    export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+    quick="--config scripts/platforms/quick.toml"
 fi
 CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=$PWD/scripts/platforms/oldest-cc.sh
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER

@@ -10,6 +10,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# Link-time optimisation takes longer than it saves.
+export CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+
 # models CHECKER ARGUMENT...: the library's tests, built for that checker.
 models() {
     checker=$1

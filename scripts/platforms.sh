@@ -183,17 +183,15 @@ if [ $is_fetch ]; then
     exit 0
 fi
 
-# What is tried is whether it works: link-time optimisation, and all of it for the command, would
-# take minutes.
-export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 FURWOCK_OLDEST=$(root_of $OLDEST)
 CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=$PWD/scripts/platforms/oldest-cc.sh
 export FURWOCK_OLDEST CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER
-cargo build --release --quiet --target-dir "$build" \
-    --config profile.release.package.furwock-cli.opt-level=1 \
+quick="--config scripts/platforms/quick.toml"
+# shellcheck disable=SC2086 # a list of words
+cargo build --release --quiet --target-dir "$build" $quick \
     -p furwock-cli -p furwock-preload -p furwock-preload-recording -p furwock-capi
-cargo test --release --no-run --target-dir "$build" \
-    --config profile.release.package.furwock-cli.opt-level=1 -p furwock-conformance \
+# shellcheck disable=SC2086 # a list of words
+cargo test --release --no-run --target-dir "$build" $quick -p furwock-conformance \
     --test posix --test pthread 2>"$logs/tests" || { cat "$logs/tests" >&2; exit 1; }
 runner() {
     sed -n "s|.*Executable tests/$1.rs (\(.*\))|\1|p" "$logs/tests" | sed "s|^[^/]|$PWD/&|"
