@@ -124,7 +124,7 @@ fn enter(me: Me, lock: u32, stack: u32, began: u64, took: u64) {
 }
 
 /// The same as `released`, for a lock that others wait for: the first time, when no hold of it was
-/// measured, counts from when the first of them came.
+/// measured, counts from when the first of them came, if one of them still waits.
 #[inline]
 pub(crate) fn released_to_waiters<T>(object: *const T, kind: Kind) {
     if slot().holds.get() != 0 {
@@ -148,6 +148,8 @@ extern "C-unwind" fn first_release(object: usize, kind: Kind) {
         // A waiter has entered it, if there is one.
         let lock = tables::find_live(object as u64, kind)?;
         count::is_contended(me, at, lock);
+        // The waiters may be gone by now, or have come late: the next hold is measured as a whole.
+        count::measured(me, at, object, true);
         let threads = part::entries::<Thread>(|sections| &sections.threads);
         let used = part::PROCESS.threads.load(Ordering::Relaxed) as usize;
         let first = threads[..used.min(threads.len())]
@@ -157,7 +159,6 @@ extern "C-unwind" fn first_release(object: usize, kind: Kind) {
             .filter(|&since| since != 0 && since <= now)
             .min()?;
         enter(me, lock, stack::of_caller(me), first, now - first);
-        count::measured(me, at, object, is_long(now - first));
         pending::hand_in_if_due(me, now);
         clock::worked_since(now);
         Some(())
