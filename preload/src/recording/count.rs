@@ -9,8 +9,9 @@ use core::hint::black_box;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use furwock_record::{ADDRESS, COUNTS, Count, KIND_SHIFT, Thread};
 
-/// The thread's note in a key of its own: the last hold that was measured was long, so that the
-/// next is measured, too. `count` doesn't find the object by its key then.
+/// The thread's note in a key of its own: the last hold that was measured was long, or the first
+/// that others waited for, so that the next is measured, too. `count` doesn't find the object by
+/// its key then.
 const LONG: u64 = 1 << 63;
 
 /// What a thread keeps for each of its counts.

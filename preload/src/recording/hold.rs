@@ -1,5 +1,5 @@
 //! How long locks are held, by mutexes' holders and rwlocks' writers: after a long wait, after a
-//! long hold, and now and then.
+//! long hold or the first that others waited for, and now and then.
 
 use super::pending::{self, One};
 use super::thread::{Me, record, slot};
