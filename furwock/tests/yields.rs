@@ -9,7 +9,7 @@ mod process;
 use common::seccomp::{NUMBER, allow, argument, jump, live_under, load, refuse, trap};
 use furwock::lock::{RawCondvar, RawMutex, RawRwLock, RawSemaphore, forgo_yields};
 use libc::sock_filter;
-use process::child;
+use process::{child, keep_processors};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -113,19 +113,6 @@ fn answer_each_other() {
         scope.spawn(|| answer(&here, &there));
         answer(&there, &here);
     });
-}
-
-/// Allows this thread, and those that it will start, the first `count` of its processors.
-fn keep_processors(count: usize) {
-    // SAFETY: a set may be zero bytes, the calls stay within it, and the numbers within its size.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &raw mut set), 0);
-        let allowed = |&number: &usize| libc::CPU_ISSET(number, &set);
-        let others: Vec<_> = (0..libc::CPU_SETSIZE as usize).filter(allowed).skip(count).collect();
-        others.into_iter().for_each(|number| libc::CPU_CLR(number, &mut set));
-        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &raw const set), 0);
-    }
 }
 
 fn is_single() -> bool {

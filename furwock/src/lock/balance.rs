@@ -26,30 +26,44 @@ const ENOUGH: u32 = 64;
 const AGAIN_AFTER: u32 = 1 << 10;
 
 /// In the word: how many are under way, or were in vain and nothing has made up for them; above
-/// that, the occasions since those were enough; and the mark of a thread that is to tell.
+/// that, the occasions since those were enough; and the mark of a thread that will tell.
 const CHARGED: u32 = 0xff;
 const ONE_OCCASION: u32 = CHARGED + 1;
 const OCCASIONS: u32 = 0xfff * ONE_OCCASION;
 const TELLER: u32 = !(CHARGED | OCCASIONS);
 const _: () = assert!(ENOUGH < CHARGED && AGAIN_AFTER < OCCASIONS / ONE_OCCASION);
 
-/// Whether to do it, on this occasion of the thread `tid`. If so, it counts as in vain until
-/// `came_off` or `said_nothing`, or until a thread that is to tell (`will_tell`) does.
-pub(super) fn pays(learnt: &AtomicU32, tid: u32) -> bool {
+/// Whether to do it, on this occasion. If so, it counts as in vain until `came_off` or
+/// `said_nothing`, or until a thread that will tell (`will_tell`) does so.
+pub(super) fn pays(learnt: &AtomicU32) -> bool {
     if IS_MODEL {
         return learnt.fetch_xor(1, Ordering::Relaxed) != 0;
     }
-    let (pays, new) = after_occasion(told(learnt.load(Ordering::Relaxed), tid));
+    let (pays, new) = after_occasion(learnt.load(Ordering::Relaxed) & !TELLER);
     learnt.store(new, Ordering::Relaxed);
     pays
 }
 
-/// One that was done has come off if the next occasion is the thread `tid`'s. Of several such
-/// threads only the last tells.
+/// One that was done comes off if the thread `tid` tells so (`tell`) before the next occasion, and
+/// before it is too late. Of several such threads only the last tells.
 pub(super) fn will_tell(learnt: &AtomicU32, tid: u32) {
-    if !IS_MODEL {
-        let word = learnt.load(Ordering::Relaxed);
-        learnt.store(word & !TELLER | mark(tid), Ordering::Relaxed);
+    let word = learnt.load(Ordering::Relaxed);
+    learnt.store(word & !TELLER | mark(tid), Ordering::Relaxed);
+}
+
+/// What was done for the thread `tid` has come off, unless it is too late.
+pub(super) fn tell(learnt: &AtomicU32, tid: u32) {
+    let word = learnt.load(Ordering::Relaxed);
+    if word & TELLER == mark(tid) {
+        learnt.store(paid_back(word & !TELLER, 1 + WORTH), Ordering::Relaxed);
+    }
+}
+
+/// If the thread `tid` hasn't told yet, it won't.
+pub(super) fn is_too_late(learnt: &AtomicU32, tid: u32) {
+    let word = learnt.load(Ordering::Relaxed);
+    if word & TELLER == mark(tid) {
+        learnt.store(word & !TELLER, Ordering::Relaxed);
     }
 }
 
@@ -57,14 +71,6 @@ pub(super) fn will_tell(learnt: &AtomicU32, tid: u32) {
 fn mark(tid: u32) -> u32 {
     let lowest = OCCASIONS + ONE_OCCASION;
     tid.wrapping_mul(lowest) | 1 << 31
-}
-
-/// The word after the thread `tid` has had an occasion: no thread is to tell any more. (Where more
-/// than two pairs of threads take turns at mutexes of one bucket, they take the occasion from one
-/// another, and few come off.)
-fn told(word: u32, tid: u32) -> u32 {
-    let (rest, teller) = (word & !TELLER, word & TELLER);
-    if teller == mark(tid) { paid_back(rest, 1 + WORTH) } else { rest }
 }
 
 /// One that was done came off.
@@ -89,7 +95,7 @@ fn paid_back(word: u32, charges: u32) -> u32 {
     word & TELLER | (word & CHARGED).saturating_sub(charges)
 }
 
-/// Whether to do it, and the new word. (In `word` no thread is to tell.)
+/// Whether to do it, and the new word. (In `word` no thread will tell.)
 fn after_occasion(word: u32) -> (bool, u32) {
     if word & CHARGED < ENOUGH {
         (true, word + 1)
@@ -111,7 +117,7 @@ mod tests {
     fn taken_of(occasions: u32, each: u32, learnt: &AtomicU32) -> u32 {
         let mut taken = 0;
         for _ in 0..occasions {
-            if pays(learnt, SIGNALLER) {
+            if pays(learnt) {
                 if taken % each == 0 {
                     came_off(learnt);
                 }
@@ -144,7 +150,7 @@ mod tests {
         let learnt = AtomicU32::new(0);
         taken_of(1_000, 2, &learnt);
         assert_eq!(taken_of(ENOUGH - 2, u32::MAX, &learnt), ENOUGH - 2);
-        assert!(pays(&learnt, SIGNALLER));
+        assert!(pays(&learnt));
     }
 
     #[test]
@@ -157,7 +163,7 @@ mod tests {
     #[test]
     fn no_more_are_under_way_than_would_be_too_many_in_vain() {
         let learnt = AtomicU32::new(0);
-        assert_eq!((0..1_000).filter(|_| pays(&learnt, SIGNALLER)).count(), ENOUGH as usize);
+        assert_eq!((0..1_000).filter(|_| pays(&learnt)).count(), ENOUGH as usize);
         (0..ENOUGH).for_each(|_| said_nothing(&learnt));
         assert_eq!(learnt.load(Ordering::Relaxed), 0);
     }
@@ -169,22 +175,9 @@ mod tests {
             [u32::MAX, u32::MAX - CHARGED, ENOUGH + ONE_OCCASION, marked, marked | CHARGED];
         for word in (0..1 << 12).chain(others) {
             let learnt = AtomicU32::new(word);
-            let waited = (0..=AGAIN_AFTER).take_while(|_| !pays(&learnt, SIGNALLER)).count();
+            let waited = (0..=AGAIN_AFTER).take_while(|_| !pays(&learnt)).count();
             assert!(waited <= AGAIN_AFTER as usize, "{word:#x}");
         }
-    }
-
-    /// Occasions of `signaller`, each of which has `teller` tell.
-    fn taken_if_told(occasions: u32, signaller: impl Fn(u32) -> u32, teller: u32) -> u32 {
-        let learnt = AtomicU32::new(0);
-        let taken = (0..occasions).filter(|occasion| {
-            let pays = pays(&learnt, signaller(*occasion));
-            if pays {
-                will_tell(&learnt, teller);
-            }
-            pays
-        });
-        taken.count().try_into().unwrap()
     }
 
     #[test]
@@ -195,26 +188,50 @@ mod tests {
         }
     }
 
+    /// How many of 10,000 occasions of one thread are taken, if that tells each time, `in_time` or
+    /// too late.
+    fn taken_if_told(in_time: bool) -> u32 {
+        let learnt = AtomicU32::new(0);
+        let taken = (0..10_000).filter(|_| {
+            let pays = pays(&learnt);
+            if pays {
+                will_tell(&learnt, SIGNALLER);
+            }
+            if !in_time {
+                is_too_late(&learnt, SIGNALLER);
+            }
+            tell(&learnt, SIGNALLER);
+            pays
+        });
+        taken.count().try_into().unwrap()
+    }
+
     #[test]
-    fn one_comes_off_if_its_thread_has_the_next_occasion() {
-        let teller = SIGNALLER + 1;
-        assert_eq!(taken_if_told(10_000, |_| teller, teller), 10_000);
-        let in_turn = |occasion| SIGNALLER + occasion % 2;
-        assert_eq!(taken_if_told(10_000, in_turn, teller), 10_000);
-        let never = taken_if_told(10_000, |_| SIGNALLER, teller);
+    fn one_comes_off_if_its_thread_tells_in_time() {
+        assert_eq!(taken_if_told(true), 10_000);
+        let never = taken_if_told(false);
         assert!((ENOUGH..10 * ENOUGH).contains(&never), "{never}");
     }
 
     #[test]
     fn a_thread_tells_once_and_of_the_last_only() {
         let learnt = AtomicU32::new(20);
+        let charged = || learnt.load(Ordering::Relaxed) & CHARGED;
         will_tell(&learnt, SIGNALLER);
-        assert!(pays(&learnt, SIGNALLER + 1));
-        assert!(pays(&learnt, SIGNALLER));
-        assert_eq!(learnt.load(Ordering::Relaxed), 22);
+        will_tell(&learnt, SIGNALLER + 1);
+        tell(&learnt, SIGNALLER);
+        is_too_late(&learnt, SIGNALLER);
+        assert_eq!(charged(), 20, "another thread's was the last");
+        tell(&learnt, SIGNALLER + 1);
+        tell(&learnt, SIGNALLER + 1);
+        assert_eq!(charged(), 20 - 3);
+        will_tell(&learnt, SIGNALLER);
+        assert!(pays(&learnt));
+        tell(&learnt, SIGNALLER);
+        assert_eq!(charged(), 20 - 3 + 1, "the next occasion has come");
         will_tell(&learnt, SIGNALLER);
         came_off(&learnt);
-        assert!(pays(&learnt, SIGNALLER));
-        assert_eq!(learnt.load(Ordering::Relaxed), 22 - 3 - 3 + 1);
+        tell(&learnt, SIGNALLER);
+        assert_eq!(charged(), 20 - 3 + 1 - 3 - 3);
     }
 }

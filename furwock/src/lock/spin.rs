@@ -13,14 +13,15 @@ use crate::sys::monitor;
 
 /// Of a thread's times, in monotonic nanoseconds: when it last came out of a lock's queue, when it
 /// last met contention, for how long it had waited in that queue, if that is known, when it last
-/// read past sleepers (`turn`), and where and when a look before a sleep was last rewarded
-/// (`patience`).
+/// read past sleepers (`turn`), where and when a look before a sleep was last rewarded
+/// (`patience`), and holding which mutex it last woke a waiter early (`mutex/early.rs`).
 pub(super) const ACTIVE_SINCE: usize = 0;
 const CONTENDED: usize = 1;
 pub(super) const QUEUED_FOR: usize = 2;
 pub(super) const PASSED_SLEEPERS: usize = 3;
 pub(super) const LOOKED_AT: usize = 4;
 pub(super) const REWARDED: usize = 5;
+pub(super) const WOKE_EARLY: usize = 6;
 
 /// Of a thread's counts: how often it has met contention.
 pub(super) const SPELLS: usize = 0;

@@ -148,3 +148,16 @@ impl Drop for Child {
         }
     }
 }
+
+/// Allows this thread, and those that it will start, the first `count` of its processors.
+pub fn keep_processors(count: usize) {
+    // SAFETY: a set may be zero bytes, the calls stay within it, and the numbers within its size.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &raw mut set), 0);
+        let allowed = |&number: &usize| libc::CPU_ISSET(number, &set);
+        let others: Vec<_> = (0..libc::CPU_SETSIZE as usize).filter(allowed).skip(count).collect();
+        others.into_iter().for_each(|number| libc::CPU_CLR(number, &mut set));
+        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &raw const set), 0);
+    }
+}

@@ -1,8 +1,25 @@
 //! The condition variable that moves its waiters instead of waking them to block again
 //! (Molnar 2003, "futex requeueing").
 //!
-//! The word says whether any waiter may be queued at its address: 1 or 0, written under the bucket
-//! lock. A waiter queues itself there, then releases the mutex. A notification hands waiters to the
+//! The word says whether any waiter may be queued at its address, and is written under the bucket
+//! lock:
+//!
+//! | word | name | meaning |
+//! |---|---|---|
+//! | 0 | NO_WAITERS | no thread waits |
+//! | 1 | WAITERS | one may |
+//! | 2 | WOKE_LAST | none does; the last was woken early, on the only processor |
+//! | 3 | SIGNALLED | the same, and there was a signal since |
+//!
+//! | from | by | to |
+//! |---|---|---|
+//! | any | a waiter that queues | WAITERS |
+//! | WAITERS | a waiter that leaves, a notification: it was the last | NO_WAITERS |
+//! | WAITERS | a signal that wakes the last early, on the only processor | WOKE_LAST |
+//! | WOKE_LAST | a notification | SIGNALLED |
+//! | SIGNALLED | a notification, which tells (`RawMutex::signals_on`) | NO_WAITERS |
+//!
+//! A waiter queues itself there, then releases the mutex. A notification hands waiters to the
 //! mutex (`RawMutex::receive`): it moves them to the queue of a mutex that is held, whose release
 //! will wake the first, and wakes them if the mutex is free. A broadcast moves all but those that
 //! it wakes. So no thread is woken before it can have the mutex, with one exception: a signal wakes
@@ -35,6 +52,8 @@ pub mod unstable {
 
 const NO_WAITERS: u32 = 0;
 const WAITERS: u32 = 1;
+const WOKE_LAST: u32 = 2;
+const SIGNALLED: u32 = 3;
 
 /// A condition variable without a mutex of its own: one word, zero when no thread waits.
 ///
@@ -107,7 +126,8 @@ impl RawCondvar {
 
     /// Lets one waiter go on, if there is one: the one that has waited longest. Returns whether.
     ///
-    /// One load if no thread waits.
+    /// One load if no thread waits. (With one processor, two calls after one that woke the last
+    /// waiter may take the bucket's lock.)
     #[inline]
     pub fn notify_one(&self) -> bool {
         // Relaxed: a waiter that the caller must not miss queued itself before it released the
@@ -133,6 +153,9 @@ impl RawCondvar {
             let mutex = {
                 let mut bucket = lot::lock(key);
                 let mutex = bucket.first(key).map_or(0, Queued::token);
+                if mutex == 0 && self.notes_signal() {
+                    return 0;
+                }
                 if mutex == 0 {
                     let chosen = bucket.choose_many(key, most, lot::ANY);
                     self.forget_waiters_if_none_locked(&bucket, chosen);
@@ -143,6 +166,9 @@ impl RawCondvar {
                 if let Some(verdict) = (most == 1).then(signal).flatten() {
                     let chosen = bucket.choose_first(key, verdict).into();
                     self.forget_waiters_if_none_locked(&bucket, chosen);
+                    if verdict.mutex_held.is_some() && lot::is_single() {
+                        self.change_word(NO_WAITERS, WOKE_LAST);
+                    }
                     return chosen;
                 }
                 mutex
@@ -160,6 +186,27 @@ impl RawCondvar {
                 return notified;
             }
         }
+    }
+
+    /// Notes a notification that came after a signal had woken the last waiter early. False if none
+    /// had: the word's mark may stand for a waiter. The bucket is locked.
+    fn notes_signal(&self) -> bool {
+        if self.change_word(WOKE_LAST, SIGNALLED) {
+            return true;
+        }
+        let is_second = self.change_word(SIGNALLED, NO_WAITERS);
+        if is_second {
+            RawMutex::signals_on();
+        }
+        is_second
+    }
+
+    /// Changes the word, if it is `from`, and returns whether it was. (A process that shares the
+    /// condvar though it doesn't say so may mark a waiter at any moment.)
+    fn change_word(&self, from: u32, to: u32) -> bool {
+        let relaxed = Ordering::Relaxed;
+        self.word.load(relaxed) == from
+            && self.word.compare_exchange(from, to, relaxed, relaxed).is_ok()
     }
 
     /// `bucket` is this condvar's, locked. The caller was called on a live condvar, so that the
@@ -197,5 +244,18 @@ mod tests {
         assert!(!condvar.notify_one());
         assert_eq!(condvar.notify_all(), 0);
         assert!(condvar.may_have_waiters());
+    }
+
+    #[test]
+    fn two_signals_after_one_that_woke_the_last_early_are_noted() {
+        let condvar = RawCondvar::new();
+        condvar.word.store(WOKE_LAST, Ordering::Relaxed);
+        let next = |notify: fn(&RawCondvar) -> usize| {
+            assert_eq!(notify(&condvar), 0);
+            condvar.word.load(Ordering::Relaxed)
+        };
+        assert_eq!(next(|condvar| condvar.notify_one().into()), SIGNALLED);
+        assert_eq!(next(RawCondvar::notify_all), NO_WAITERS);
+        assert_eq!(next(|condvar| condvar.notify_one().into()), NO_WAITERS);
     }
 }

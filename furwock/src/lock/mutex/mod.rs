@@ -9,6 +9,7 @@
 //! from it, `requeue` what a condvar asks for. The ordering arguments are in ORDERING.md (M-1 ff.).
 
 pub(super) mod attempt;
+mod early;
 mod release;
 mod requeue;
 #[cfg(all(test, any(loom, shuttle)))]
