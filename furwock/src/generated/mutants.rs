@@ -44,6 +44,7 @@ const FOUND: &[(Mutant, &[Try])] = &[
     (Mutant::MoveToFreeMutex, &[on::<Condvars>]),
     (Mutant::WokenEarlyGoesOn, &[on::<Condvars>]),
     (Mutant::MarkClearedTooSoon, &[on::<Condvars>]),
+    (Mutant::WaiterNotOverMark, &[on::<Condvars>]),
     (Mutant::HeirsForgotten, &[on::<RwLocks>, on::<Condvars>, on::<Semaphores>, on::<Words>]),
     (Mutant::PairInCallersOrder, &[on::<Words>]),
     (Mutant::ClaimWithoutCompare, &[on::<Words>]),

@@ -31,6 +31,8 @@ const CHARGED: u32 = 0xff;
 const ONE_OCCASION: u32 = CHARGED + 1;
 const OCCASIONS: u32 = 0xfff * ONE_OCCASION;
 const TELLER: u32 = !(CHARGED | OCCASIONS);
+/// In that mark: it hasn't told yet.
+const WILL_TELL: u32 = 1 << 31;
 const _: () = assert!(ENOUGH < CHARGED && AGAIN_AFTER < OCCASIONS / ONE_OCCASION);
 
 /// Whether to do it, on this occasion. If so, it counts as in vain until `came_off` or
@@ -51,26 +53,28 @@ pub(super) fn will_tell(learnt: &AtomicU32, tid: u32) {
     learnt.store(word & !TELLER | mark(tid), Ordering::Relaxed);
 }
 
-/// What was done for the thread `tid` has come off, unless it is too late.
+/// What the thread `tid` was to tell of has come off, unless it is too late.
 pub(super) fn tell(learnt: &AtomicU32, tid: u32) {
     let word = learnt.load(Ordering::Relaxed);
     if word & TELLER == mark(tid) {
-        learnt.store(paid_back(word & !TELLER, 1 + WORTH), Ordering::Relaxed);
+        learnt.store(paid_back(word & !WILL_TELL, 1 + WORTH), Ordering::Relaxed);
     }
 }
 
-/// If the thread `tid` hasn't told yet, it won't.
-pub(super) fn is_too_late(learnt: &AtomicU32, tid: u32) {
+/// Whether the thread `tid` has told. If it hasn't, it won't.
+pub(super) fn has_told(learnt: &AtomicU32, tid: u32) -> bool {
     let word = learnt.load(Ordering::Relaxed);
-    if word & TELLER == mark(tid) {
-        learnt.store(word & !TELLER, Ordering::Relaxed);
+    if word & TELLER | WILL_TELL != mark(tid) {
+        return false;
     }
+    learnt.store(word & !TELLER, Ordering::Relaxed);
+    word & WILL_TELL == 0
 }
 
-/// A thread's mark, never 0. (One in 2,048 other threads has the same.)
+/// The mark of a thread that will tell. (One in 2,048 other threads has the same.)
 fn mark(tid: u32) -> u32 {
     let lowest = OCCASIONS + ONE_OCCASION;
-    tid.wrapping_mul(lowest) | 1 << 31
+    tid.wrapping_mul(lowest) | WILL_TELL
 }
 
 /// One that was done came off.
@@ -198,7 +202,7 @@ mod tests {
                 will_tell(&learnt, SIGNALLER);
             }
             if !in_time {
-                is_too_late(&learnt, SIGNALLER);
+                assert!(!has_told(&learnt, SIGNALLER));
             }
             tell(&learnt, SIGNALLER);
             pays
@@ -220,11 +224,13 @@ mod tests {
         will_tell(&learnt, SIGNALLER);
         will_tell(&learnt, SIGNALLER + 1);
         tell(&learnt, SIGNALLER);
-        is_too_late(&learnt, SIGNALLER);
+        assert!(!has_told(&learnt, SIGNALLER));
         assert_eq!(charged(), 20, "another thread's was the last");
         tell(&learnt, SIGNALLER + 1);
         tell(&learnt, SIGNALLER + 1);
         assert_eq!(charged(), 20 - 3);
+        assert!(has_told(&learnt, SIGNALLER + 1));
+        assert!(!has_told(&learnt, SIGNALLER + 1), "asked for already");
         will_tell(&learnt, SIGNALLER);
         assert!(pays(&learnt));
         tell(&learnt, SIGNALLER);

@@ -176,6 +176,29 @@ fn rejects_a_waiter_woken_early_that_goes_on_without_the_mutex() {
     rejects(Mutant::WokenEarlyGoesOn, 2, || a_waiter_passes_woken(true));
 }
 
+/// A waiter after others, the last of which was woken early.
+fn a_waiter_passes_after_others(were_signals: bool, notify: fn(&RawCondvar), held: bool) {
+    let mut condition = Condition::default();
+    condition.locks.b = RawCondvar::with_last_woken_early(were_signals);
+    waiters_pass_at(condition, 1, notify, held);
+}
+
+#[test]
+fn a_notification_after_an_early_wake_arrives() {
+    for were_signals in [false, true] {
+        for notify in [signal, broadcast] {
+            for held in [false, true] {
+                explore(2, move || a_waiter_passes_after_others(were_signals, notify, held));
+            }
+        }
+    }
+}
+
+#[test]
+fn rejects_a_mark_of_an_early_wake_where_a_waiter_queues() {
+    rejects(Mutant::WaiterNotOverMark, 2, || a_waiter_passes_after_others(false, signal, true));
+}
+
 #[test]
 fn rejects_moving_without_parked() {
     rejects(Mutant::MoveWithoutParked, 2, || waiters_pass(1, signal, true));

@@ -70,6 +70,8 @@ mutants! {
     WokenEarlyGoesOn,
     /// (C-4) the condvar's mark is cleared while a thread waits.
     MarkClearedTooSoon,
+    /// (C-4) a mark that stands for no waiter is left where one queues, and believed.
+    WaiterNotOverMark,
     /// (O-3) a chosen waiter forgets those that it has to notify.
     HeirsForgotten,
     /// (O-4) the interrupter doesn't order its flag with the sleeper's state.

@@ -9,7 +9,7 @@
 //! | 0 | NO_WAITERS | no thread waits |
 //! | 1 | WAITERS | one may |
 //! | 2 | WOKE_LAST | none does; the last was woken early, on the only processor |
-//! | 3 | SIGNALLED | the same, and there was a signal since |
+//! | 3 | SIGNALLED | the same, and there was a notification since |
 //!
 //! | from | by | to |
 //! |---|---|---|
@@ -55,7 +55,7 @@ const WAITERS: u32 = 1;
 const WOKE_LAST: u32 = 2;
 const SIGNALLED: u32 = 3;
 
-/// A condition variable without a mutex of its own: one word, zero when no thread waits.
+/// A condition variable without a mutex of its own: one word, zero in a new one.
 ///
 /// Threads that wait at the same time should wait with the same mutex: one that waits with another
 /// than the first is woken rather than moved. Its memory may be freed as soon as no thread waits or
@@ -98,10 +98,17 @@ impl RawCondvar {
         Self { word: AtomicU32::new(NO_WAITERS) }
     }
 
+    /// One whose last waiter a signal woke early; another came since, or not.
+    #[cfg(all(test, loom))]
+    pub(crate) fn with_last_woken_early(was_signalled: bool) -> Self {
+        let word = if was_signalled { SIGNALLED } else { WOKE_LAST };
+        Self { word: AtomicU32::new(word) }
+    }
+
     /// Whether the word says that no thread waits.
     #[cfg(all(test, shuttle))]
     pub(crate) fn says_no_waiters(&self) -> bool {
-        self.word.load(Ordering::Relaxed) == NO_WAITERS
+        self.word.load(Ordering::Relaxed) != WAITERS
     }
 
     /// Releases `mutex`, which the caller holds, waits for a signal or the deadline, and locks it
@@ -152,10 +159,12 @@ impl RawCondvar {
         loop {
             let mutex = {
                 let mut bucket = lot::lock(key);
-                let mutex = bucket.first(key).map_or(0, Queued::token);
-                if mutex == 0 && self.notes_signal() {
+                let first = bucket.first(key);
+                let none_waits = first.is_none() || mutant::active(Mutant::WaiterNotOverMark);
+                if none_waits && self.notes_signal() {
                     return 0;
                 }
+                let mutex = first.map_or(0, Queued::token);
                 if mutex == 0 {
                     let chosen = bucket.choose_many(key, most, lot::ANY);
                     self.forget_waiters_if_none_locked(&bucket, chosen);
@@ -164,9 +173,11 @@ impl RawCondvar {
                 // SAFETY: as below.
                 let signal = || unsafe { mutex_at(mutex) }.signal_wakes_as();
                 if let Some(verdict) = (most == 1).then(signal).flatten() {
+                    // SAFETY: as below; the waiter isn't chosen yet.
+                    let will_tell = unsafe { mutex_at(mutex) }.has_signaller_tell(verdict);
                     let chosen = bucket.choose_first(key, verdict).into();
                     self.forget_waiters_if_none_locked(&bucket, chosen);
-                    if verdict.mutex_held.is_some() && lot::is_single() {
+                    if will_tell {
                         self.change_word(NO_WAITERS, WOKE_LAST);
                     }
                     return chosen;
@@ -188,8 +199,15 @@ impl RawCondvar {
         }
     }
 
-    /// Notes a notification that came after a signal had woken the last waiter early. False if none
-    /// had: the word's mark may stand for a waiter. The bucket is locked.
+    /// Marks that a thread may wait. The bucket is locked.
+    fn mark_waiter(&self) {
+        if !(mutant::active(Mutant::WaiterNotOverMark) && self.may_have_waiters()) {
+            self.word.store(WAITERS, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes a notification that found no waiter, after a signal had woken the last early. False if
+    /// none had: the word's mark may stand for another process's waiter. The bucket is locked.
     fn notes_signal(&self) -> bool {
         if self.change_word(WOKE_LAST, SIGNALLED) {
             return true;

@@ -1,7 +1,7 @@
 //! The condvar for tasks. A notification wakes them and never moves them: what a task is to do with
 //! the mutex stands in its future, and a future may be dropped.
 
-use super::{NO_WAITERS, RawCondvar, WAITERS};
+use super::{NO_WAITERS, RawCondvar};
 use crate::lock::RawMutex;
 use crate::lock::mutex::task::RawLockFuture;
 use crate::lot::{self, Sink, Stands, TaskNode, TaskWait};
@@ -27,7 +27,7 @@ impl RawCondvar {
     fn enqueue_task(&self, waker: &Waker) -> Option<TaskWait> {
         let (node, sink) = (TaskNode::new()?, Sink::Waker(waker.clone()));
         let mut bucket = lot::announce(self.key());
-        self.word.store(WAITERS, Ordering::Relaxed);
+        self.mark_waiter();
         Some(TaskWait::enqueue(&mut bucket, node, self.key(), Stands::LAST, sink))
     }
 }

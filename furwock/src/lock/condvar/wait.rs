@@ -1,6 +1,6 @@
 //! The waiter's side: queue, release the mutex, sleep.
 
-use super::{NO_WAITERS, RawCondvar, WAITERS};
+use super::{NO_WAITERS, RawCondvar};
 use crate::lock::{Outcome, RawMutex};
 use crate::lot::{self, Debt, Ended, From, Place, Verdict, Wait};
 use crate::prim::atomic::Ordering;
@@ -64,7 +64,7 @@ pub unsafe fn wait_released(
         release.take().map(|release| release());
     }
     let mut bucket = lot::announce(key);
-    condvar.word.store(WAITERS, Ordering::Relaxed);
+    condvar.mark_waiter();
     let mut wait = Wait::enqueue(&mut bucket, &node, key, token, Place::Back)
         .until(deadline)
         .interruptible(interruptible)

@@ -24,8 +24,6 @@ impl RawMutex {
     /// waiters are moved: the bucket keeps a balance (`balance`, and `outcome`). They are moved,
     /// too, where the mutex is promised to a sleeper, and where priorities count, so that the
     /// mutex's queue puts them in order.
-    ///
-    /// On the only processor, the caller will tell what came of the wake (`signals_on`).
     pub(in crate::lock) fn signal_wakes_as(&self) -> Option<Verdict> {
         let word = self.word.load(Ordering::Relaxed);
         if is_free(word) {
@@ -39,16 +37,32 @@ impl RawMutex {
         // (On which processor another thread holds it isn't known.)
         let holds = word & OWNER == tid;
         let waker_cpu = if holds { current_cpu() } else { u32::MAX };
-        if let Some(thread) = lot::known_own().filter(|_| holds && lot::is_single()) {
-            balance::will_tell(self.early_wakes(), tid);
-            thread.notes.times[WOKE_EARLY].store(self.key().to_bits(), Ordering::Relaxed);
-        }
         Some(Verdict::woken_to_held(Held { owner: word & OWNER, waker_cpu }))
     }
 
-    /// The caller, which woke a waiter while it held a mutex, has signalled again and again since,
-    /// with no thread waiting. If the woken thread hasn't had the mutex yet, the wake has come off.
+    /// Whether the caller is to tell what will have come of this wake (`signals_on`): on the only
+    /// processor, if it holds the mutex.
+    pub(in crate::lock) fn has_signaller_tell(&self, verdict: Verdict) -> bool {
+        let Some(held) = verdict.mutex_held else { return false };
+        if cfg!(any(loom, shuttle)) {
+            return true;
+        }
+        let tid = lot::tid();
+        if !lot::is_single() || held.owner != tid {
+            return false;
+        }
+        let Some(thread) = lot::known_own() else { return false };
+        balance::will_tell(self.early_wakes(), tid);
+        thread.notes.times[WOKE_EARLY].store(self.key().to_bits(), Ordering::Relaxed);
+        true
+    }
+
+    /// The caller has woken a waiter while it held a mutex, and there were notifications since, for
+    /// which no thread waited. If the woken thread hasn't had the mutex yet, the wake has come off.
     pub(in crate::lock) fn signals_on() {
+        if cfg!(any(loom, shuttle)) {
+            return;
+        }
         let Some(thread) = lot::known_own() else { return };
         let mutex = thread.notes.times[WOKE_EARLY].swap(0, Ordering::Relaxed);
         if mutex != 0 {
@@ -87,8 +101,8 @@ impl RawMutex {
             Got::Asleep
         };
         let is_single = lot::is_single();
-        if is_single {
-            balance::is_too_late(self.early_wakes(), held.owner);
+        if is_single && balance::has_told(self.early_wakes(), held.owner) {
+            return;
         }
         match outcome(got, is_near, is_single) {
             Outcome::CameOff => came_off(self.early_wakes()),
