@@ -103,7 +103,7 @@ impl RawBarrier {
             Arrival::Waits { gate, openings } => {
                 // With more threads than processors, a thread that isn't running is waited for.
                 let may_look = count as usize <= lot::processors();
-                if !(may_look && spin_first(key, || gate.is_open(openings))) {
+                if !(may_look && spin_first(key, || gate.is_open(openings), || false)) {
                     gate.wait(openings);
                 }
                 if gate.is_of(waiter) {

@@ -127,7 +127,7 @@ impl RawNotify {
             return true;
         }
         let key = self.key();
-        spin_first(key, || self.is_due(began));
+        spin_first(key, || self.is_due(began), || lot::seems_empty(key));
         loop {
             if self.takes(began) {
                 return true;

@@ -5,7 +5,10 @@
 //! costs its time. So the time is set to a little more than it lately took, halves with each
 //! failure, down to none, and now and then a wait looks for as long as a sleep and a wake would
 //! take, to see how things are now: two threads that answer each other have to be awake both to
-//! find out that they needn't sleep. The more such trials fail, the rarer they become.
+//! find out that they needn't sleep. The more such trials fail, the rarer they become; each reward
+//! makes them more frequent, until each wait is one. So they get as frequent as pays: a trial that
+//! fails costs what one that is rewarded saves. Where others wait, too, trials stay rare: all would
+//! look at once, and pull the word from those that work.
 //!
 //! A look that was rewarded has saved nothing if its thread sleeps all the same, for something
 //! else, and goes on no later than it would have with the one sleep: it would have found that free.
@@ -28,8 +31,8 @@ const MOST: u32 = 300;
 /// Fewer aren't worth the bother.
 const LEAST: u32 = 4;
 
-/// log2 of how many waits there are between two trials, after the first that failed, and in the
-/// end.
+/// log2 of how many waits there are between two trials: where others wait, too, soonest, and in the
+/// end. A thread that waits alone begins at the first, and a reward halves the number.
 const SOON: u32 = 4;
 const LATE: u32 = 12;
 
@@ -54,15 +57,19 @@ impl Learnt {
         self.waits % (1 << self.interval) == 0
     }
 
-    /// After `looks` of which the last was rewarded, or none.
-    fn after(self, looks: u32, rewarded: bool) -> Self {
+    /// After `looks`, of which the last was rewarded, or none, of a thread that waits alone or not.
+    fn after(self, is_alone: bool, looks: u32, rewarded: bool) -> Self {
         let (soon, late) = (adjustable!(SOON, TrialsSoon), adjustable!(LATE, TrialsLate));
         let least = adjustable!(LEAST, LeastLooks);
+        let soonest = if is_alone { 0 } else { soon };
         let (paid, interval) = match (rewarded, self.is_trial()) {
-            (true, _) => ((self.looks + 2 * looks + least) / 2, soon),
-            (false, true) => (self.looks / 2, (self.interval + 1).clamp(soon, late)),
+            (true, _) => {
+                ((self.looks + 2 * looks + least) / 2, self.interval.min(soon).saturating_sub(1))
+            }
+            (false, true) => (self.looks / 2, (self.interval + 1).min(late)),
             (false, false) => (self.looks / 2, self.interval),
         };
+        let interval = interval.max(soonest);
         let paid = if paid < least { 0 } else { paid.min(adjustable!(MOST, TrialLooks)) };
         Self { looks: paid, interval, waits: (self.waits + 1) & 0xffff }
     }
@@ -70,14 +77,21 @@ impl Learnt {
     /// What it would be had a look failed before which so much had been learnt: no more hopeful
     /// than it is, since others may have learnt of failures meanwhile.
     fn without(self, before: Self) -> Self {
-        let failed = before.after(0, false);
+        let failed = before.after(true, 0, false);
         let interval = self.interval.max(failed.interval);
         Self { looks: self.looks.min(failed.looks), interval, waits: self.waits }
     }
 }
 
 /// Calls `ready` now and then, as long as that has paid lately at `key`. Returns whether it was.
-pub(crate) fn spin_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
+///
+/// `is_alone` is asked whether no other thread waits for the same, as far as is known: after the
+/// looks, since it may load a word that another thread is working on.
+pub(crate) fn spin_first(
+    key: Key,
+    mut ready: impl FnMut() -> bool,
+    is_alone: impl FnOnce() -> bool,
+) -> bool {
     if cfg!(any(loom, shuttle)) || lot::is_single() {
         return false;
     }
@@ -100,7 +114,8 @@ pub(crate) fn spin_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
         looks += 1;
         is_ready = ready();
     }
-    word.store(learnt.after(looks, is_ready).to_word(), Ordering::Relaxed);
+    let is_alone = looks == 0 || is_alone();
+    word.store(learnt.after(is_alone, looks, is_ready).to_word(), Ordering::Relaxed);
     if let Some(Notes { times, counts, woke_at }) = notes.filter(|_| is_ready) {
         times[LOOKED_AT].store(key.to_bits(), Ordering::Relaxed);
         counts[LEARNT_BEFORE].store(before, Ordering::Relaxed);
@@ -152,13 +167,13 @@ mod tests {
     use super::*;
 
     /// Waits, of which a look of `needed` would reward each, or none.
-    fn looks_of(waits: u32, needed: Option<u32>, learnt: &mut Learnt) -> u32 {
+    fn looks_of(is_alone: bool, waits: u32, needed: Option<u32>, learnt: &mut Learnt) -> u32 {
         (0..waits)
             .map(|_| {
                 let most = if learnt.is_trial() { MOST } else { learnt.looks };
                 let looks = needed.map_or(most, |needed| needed.min(most));
                 let rewarded = needed.is_some_and(|needed| needed <= most);
-                *learnt = Learnt::from_word(learnt.after(looks, rewarded).to_word());
+                *learnt = Learnt::from_word(learnt.after(is_alone, looks, rewarded).to_word());
                 looks
             })
             .sum()
@@ -166,26 +181,57 @@ mod tests {
 
     #[test]
     fn what_never_pays_costs_next_to_nothing_before_long() {
-        let mut learnt = Learnt::from_word(0);
-        looks_of(20_000, None, &mut learnt);
-        let looks = looks_of(100_000, None, &mut learnt);
-        assert!(looks < 100_000 / 10, "{looks} looks of 0.1 us in 100,000 waits");
+        for is_alone in [true, false] {
+            let mut learnt = Learnt::from_word(0);
+            looks_of(is_alone, 20_000, None, &mut learnt);
+            let looks = looks_of(is_alone, 100_000, None, &mut learnt);
+            assert!(looks < 100_000 / 10, "{looks} looks of 0.1 us in 100,000 waits");
+        }
     }
 
     #[test]
     fn what_pays_is_found_out_and_kept_to() {
-        let mut learnt = Learnt::from_word(0);
-        looks_of(20_000, None, &mut learnt);
-        looks_of(1 << LATE, Some(3), &mut learnt);
-        assert_eq!(looks_of(1_000, Some(3), &mut learnt), 3_000, "each wait is rewarded");
+        for is_alone in [true, false] {
+            let mut learnt = Learnt::from_word(0);
+            looks_of(is_alone, 20_000, None, &mut learnt);
+            looks_of(is_alone, 1 << LATE, Some(3), &mut learnt);
+            assert_eq!(looks_of(is_alone, 1_000, Some(3), &mut learnt), 3_000, "each is rewarded");
+        }
     }
 
     #[test]
     fn it_is_given_up_when_it_no_longer_pays() {
+        for is_alone in [true, false] {
+            let mut learnt = Learnt::from_word(0);
+            looks_of(is_alone, 100, Some(200), &mut learnt);
+            let looks = looks_of(is_alone, 100, None, &mut learnt);
+            assert!(looks < 10 * MOST, "{looks}");
+        }
+    }
+
+    /// How many of 10,000 waits are trials, if one in `each` is rewarded.
+    fn trials(is_alone: bool, each: u32) -> u32 {
         let mut learnt = Learnt::from_word(0);
-        looks_of(100, Some(200), &mut learnt);
-        let looks = looks_of(100, None, &mut learnt);
-        assert!(looks < 10 * MOST, "{looks}");
+        let mut trials = 0;
+        for wait in 0..10_000 {
+            let rewarded = wait % each == 0;
+            // What was learnt is too little, so that only trials are rewarded.
+            learnt.looks = 0;
+            let is_trial = learnt.is_trial();
+            trials += u32::from(is_trial);
+            learnt = Learnt::from_word(learnt.after(is_alone, 9, is_trial && rewarded).to_word());
+        }
+        trials
+    }
+
+    #[test]
+    fn trials_are_frequent_while_half_of_them_are_rewarded() {
+        assert_eq!(trials(true, 1), 10_000);
+        let [two, three, ten] = [2, 3, 10].map(|each| trials(true, each));
+        assert!(two > 2_000, "{two}");
+        assert!(ten < 200 && ten <= three, "{three}, {ten}");
+        let beside = trials(false, 1);
+        assert!((500..700).contains(&beside), "{beside}");
     }
 
     /// How many looks are learnt at a key of this test's by one that is rewarded at once, after
@@ -197,7 +243,7 @@ mod tests {
         // The next wait is no trial.
         let before = Learnt { looks: 50, interval: SOON, waits: 1 };
         word.store(before.to_word(), Ordering::Relaxed);
-        let was_ready = spin_first(key, || true);
+        let was_ready = spin_first(key, || true, || true);
         let learnt = Learnt::from_word(word.load(Ordering::Relaxed));
         if !was_ready || learnt.looks != 28 {
             return None;
@@ -239,7 +285,7 @@ mod tests {
     fn a_trial_in_vain_makes_trials_rarer() {
         let before = Learnt { looks: 0, interval: SOON + 2, waits: 0 };
         assert!(before.is_trial());
-        let meanwhile = Learnt { waits: 7, ..before.after(20, true) };
+        let meanwhile = Learnt { waits: 7, ..before.after(true, 20, true) };
         let now = meanwhile.without(before);
         assert_eq!([now.looks, now.interval, now.waits], [0, SOON + 3, 7]);
     }
@@ -248,8 +294,9 @@ mod tests {
     fn what_others_have_learnt_of_failures_stands() {
         // Of a reward in vain of another thread's, this thread had high hopes.
         let first = Learnt { looks: 0, interval: SOON + 2, waits: 0 };
-        let second = first.after(20, true);
-        let now = second.after(20, true).without(first).without(second);
+        let after = |learnt: Learnt| learnt.after(true, 20, true);
+        let second = after(first);
+        let now = after(second).without(first).without(second);
         assert_eq!([now.looks, now.interval], [0, SOON + 3]);
         let despaired = Learnt { looks: 0, interval: LATE, waits: 9 };
         let hopeful = Learnt { looks: 200, interval: SOON, waits: 1 };

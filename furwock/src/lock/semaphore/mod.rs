@@ -157,7 +157,8 @@ impl RawSemaphore {
         let key = self.key();
         // Where looks pay, a permit that comes just after the last of them is met, too.
         let until = Until { pauses: do_looks_pay(key), ..until };
-        if spin_first(key, || self.available() != 0) && self.take(0) {
+        let is_alone = || waiters(self.word.load(Ordering::Relaxed)) == 0;
+        if spin_first(key, || self.available() != 0, is_alone) && self.take(0) {
             return PermitWaited::Permit;
         }
         if until.deadline.is_none() && pair::yield_to_other(|| self.take(0)) {
