@@ -1,6 +1,6 @@
 #!/bin/sh
 # Explores the loom models, shuttle's random schedules and the generated models, mutants included.
-# About 10 minutes, a quarter of it for the builds.
+# About 9 minutes, a quarter of it for the builds.
 #
 # usage: models.sh [FILTER]
 #        FILTER runs only the tests whose names contain it: rwlock, models::park, rejects, generated

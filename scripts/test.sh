@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds everything and runs the tests: the README's second command. About 15 minutes on 2 cores.
+# Builds everything and runs the tests: the README's second command. About 12 minutes on 2 cores.
 set -eu
 cd "$(dirname "$0")/.."
 
