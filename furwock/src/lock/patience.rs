@@ -6,9 +6,9 @@
 //! failure, down to none, and now and then a wait looks for as long as a sleep and a wake would
 //! take, to see how things are now: two threads that answer each other have to be awake both to
 //! find out that they needn't sleep. The more such trials fail, the rarer they become; each reward
-//! makes them more frequent, until each wait is one. So they get as frequent as pays: a trial that
-//! fails costs what one that is rewarded saves. Where others wait, too, trials stay rare: all would
-//! look at once, and pull the word from those that work.
+//! within 1 us makes them more frequent, until each wait is one. Where rewards come later, trials
+//! stay rare, since they would take more of the processor's time than sleeps; and where others
+//! wait, too, since all would look at once, and pull the word from those that work.
 //!
 //! A look that was rewarded has saved nothing if its thread sleeps all the same, for something
 //! else, and goes on no later than it would have with the one sleep: it would have found that free.
@@ -35,6 +35,9 @@ const LEAST: u32 = 4;
 /// end. A thread that waits alone begins at the first, and a reward halves the number.
 const SOON: u32 = 4;
 const LATE: u32 = 12;
+/// A reward within this share of a trial's looks, 1 us, took less of the processor's time than a
+/// sleep and a wake would have.
+const QUICK_SHARE: u32 = 30;
 
 /// A bucket's word: how many looks have paid, log2 of the waits between trials, and the waits.
 #[derive(Clone, Copy)]
@@ -61,7 +64,8 @@ impl Learnt {
     fn after(self, is_alone: bool, looks: u32, rewarded: bool) -> Self {
         let (soon, late) = (adjustable!(SOON, TrialsSoon), adjustable!(LATE, TrialsLate));
         let least = adjustable!(LEAST, LeastLooks);
-        let soonest = if is_alone { 0 } else { soon };
+        let is_quick = looks <= adjustable!(MOST, TrialLooks) / QUICK_SHARE;
+        let soonest = if is_alone && (is_quick || !rewarded) { 0 } else { soon };
         let (paid, interval) = match (rewarded, self.is_trial()) {
             (true, _) => {
                 ((self.looks + 2 * looks + least) / 2, self.interval.min(soon).saturating_sub(1))
@@ -210,7 +214,7 @@ mod tests {
     }
 
     /// How many of 10,000 waits are trials, if one in `each` is rewarded.
-    fn trials(is_alone: bool, each: u32) -> u32 {
+    fn trials(is_alone: bool, each: u32, looks: u32) -> u32 {
         let mut learnt = Learnt::from_word(0);
         let mut trials = 0;
         for wait in 0..10_000 {
@@ -219,19 +223,22 @@ mod tests {
             learnt.looks = 0;
             let is_trial = learnt.is_trial();
             trials += u32::from(is_trial);
-            learnt = Learnt::from_word(learnt.after(is_alone, 9, is_trial && rewarded).to_word());
+            learnt =
+                Learnt::from_word(learnt.after(is_alone, looks, is_trial && rewarded).to_word());
         }
         trials
     }
 
     #[test]
-    fn trials_are_frequent_while_half_of_them_are_rewarded() {
-        assert_eq!(trials(true, 1), 10_000);
-        let [two, three, ten] = [2, 3, 10].map(|each| trials(true, each));
+    fn trials_are_frequent_while_half_of_them_are_rewarded_soon() {
+        let quick = MOST / QUICK_SHARE;
+        assert_eq!(trials(true, 1, quick), 10_000);
+        let [two, three, ten] = [2, 3, 10].map(|each| trials(true, each, quick));
         assert!(two > 2_000, "{two}");
         assert!(ten < 200 && ten <= three, "{three}, {ten}");
-        let beside = trials(false, 1);
-        assert!((500..700).contains(&beside), "{beside}");
+        for rare in [trials(false, 1, quick), trials(true, 1, quick + 1)] {
+            assert!((500..700).contains(&rare), "{rare}");
+        }
     }
 
     /// How many looks are learnt at a key of this test's by one that is rewarded at once, after
