@@ -66,15 +66,14 @@ impl Learnt {
         let (soon, late) = (adjustable!(SOON, TrialsSoon), adjustable!(LATE, TrialsLate));
         let least = adjustable!(LEAST, LeastLooks);
         let is_quick = looks <= adjustable!(MOST, TrialLooks) / QUICK_SHARE;
-        let soonest = if is_alone && (is_quick || !rewarded) { 0 } else { soon };
-        let (paid, interval) = match (rewarded, self.is_trial()) {
-            (true, _) => {
-                ((self.looks + 2 * looks + least) / 2, self.interval.min(soon).saturating_sub(1))
-            }
-            (false, true) => (self.looks / 2, (self.interval + 1).min(late)),
-            (false, false) => (self.looks / 2, self.interval),
+        let soonest = if is_alone { 0 } else { soon };
+        let interval = match (rewarded, self.is_trial()) {
+            (true, _) if is_alone && is_quick => self.interval.min(soon).saturating_sub(1),
+            (true, _) => soon,
+            (false, true) => (self.interval + 1).min(late).max(soonest),
+            (false, false) => self.interval.max(soonest),
         };
-        let interval = interval.max(soonest);
+        let paid = if rewarded { self.looks + 2 * looks + least } else { self.looks } / 2;
         let paid = if paid < least { 0 } else { paid.min(adjustable!(MOST, TrialLooks)) };
         Self { looks: paid, interval, waits: (self.waits + 1) & 0xffff }
     }
@@ -249,8 +248,9 @@ mod tests {
     fn trials_are_frequent_while_they_are_rewarded_soon() {
         let quick = MOST / QUICK_SHARE;
         assert_eq!(trials(true, 1, quick), 10_000);
-        let ten = trials(true, 10, quick);
-        assert!(ten < 200, "{ten}");
+        let [two, three, ten] = [2, 3, 10].map(|each| trials(true, each, quick));
+        assert!(two > 2_000, "{two}");
+        assert!(ten < 200 && ten <= three, "{three}, {ten}");
         for rare in [trials(false, 1, quick), trials(true, 1, quick + 1)] {
             assert!((500..700).contains(&rare), "{rare}");
         }

@@ -154,7 +154,7 @@ mod table {
         TrialLooks: "trial-looks", "looks", 0..=4095, "lock/patience.rs";
         /// Fewer looks than this aren't worth the bother.
         LeastLooks: "least-looks", "looks", 0..=4095, "lock/patience.rs";
-        /// log2 of the waits between two trials of looking, where others wait too, soonest.
+        /// log2 of the waits between two trials of looking where others sleep, too, at the least.
         TrialsSoon: "trials-soon", "log2 waits", 0..=12, "lock/patience.rs";
         /// log2 of the waits between two trials of looking, in the end.
         TrialsLate: "trials-late", "log2 waits", 4..=15, "lock/patience.rs";

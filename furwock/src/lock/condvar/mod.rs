@@ -19,10 +19,10 @@
 //! | WOKE_LAST | a notification | SIGNALLED |
 //! | SIGNALLED | a notification, which tells (`RawMutex::signals_on`) | NO_WAITERS |
 //!
-//! A waiter queues itself there, then releases the mutex. A notification hands waiters to the
-//! mutex (`RawMutex::receive`): it moves them to the queue of a mutex that is held, whose release
-//! will wake the first, and wakes them if the mutex is free. A broadcast moves all but those that
-//! it wakes. So no thread is woken before it can have the mutex, with one exception: a signal wakes
+//! A waiter queues itself there, then releases the mutex. A notification hands waiters to the mutex
+//! (`RawMutex::receive`): it moves them to the queue of a mutex that is held, whose release will
+//! wake the first, and wakes them if the mutex is free. A broadcast moves all but those that it
+//! wakes. So no thread is woken before it can have the mutex, with one exception: a signal wakes
 //! its waiter at once, unless threads woken so had to sleep again for the mutex
 //! (`RawMutex::signal_wakes_as`). The ordering arguments are in ORDERING.md (C-1 ff.).
 
@@ -174,7 +174,7 @@ impl RawCondvar {
                 let signal = || unsafe { mutex_at(mutex) }.signal_wakes_as();
                 if let Some(verdict) = (most == 1).then(signal).flatten() {
                     // SAFETY: as below; the waiter isn't chosen yet.
-                    let will_tell = unsafe { mutex_at(mutex) }.has_signaller_tell(verdict);
+                    let will_tell = unsafe { mutex_at(mutex) }.have_signaller_tell(verdict);
                     let chosen = bucket.choose_first(key, verdict).into();
                     self.forget_waiters_if_none_locked(&bucket, chosen);
                     if will_tell {

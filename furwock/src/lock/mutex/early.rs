@@ -40,9 +40,9 @@ impl RawMutex {
         Some(Verdict::woken_to_held(Held { owner: word & OWNER, waker_cpu }))
     }
 
-    /// Whether the caller is to tell what will have come of this wake (`signals_on`): on the only
-    /// processor, if it holds the mutex.
-    pub(in crate::lock) fn has_signaller_tell(&self, verdict: Verdict) -> bool {
+    /// Has the caller tell what will have come of this wake (`signals_on`), on the only processor,
+    /// if it holds the mutex. Returns whether it will.
+    pub(in crate::lock) fn have_signaller_tell(&self, verdict: Verdict) -> bool {
         let Some(held) = verdict.mutex_held else { return false };
         if cfg!(any(loom, shuttle)) {
             return true;
