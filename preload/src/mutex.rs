@@ -10,8 +10,8 @@ use furwock::Clock;
 use furwock::lock::{Options, thread_id};
 use furwock::unstable::known_thread_id;
 use furwock::unstable::mutex::{
-    known_claim, lock_contended, try_lock_alone, try_lock_as, try_steal, try_unlock_alone,
-    try_unlock_as, try_unlock_quietly, unlock_contended,
+    known_claim, lock_contended, lock_soon, try_lock_alone, try_lock_as, try_steal,
+    try_unlock_alone, try_unlock_as, try_unlock_quietly, unlock_contended,
 };
 use furwock::unstable::signals::closed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
@@ -38,8 +38,10 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
 #[cold]
 #[inline(never)]
 fn pthread_mutex_lock_slow(mutex: &Mutex) -> c_int {
-    // A mutex that is free is taken without a lock that a signal handler could come upon.
-    if try_steal(&mutex.raw) {
+    // A mutex that is free, or soon is, is taken without a lock that a signal handler could come
+    // upon. (That one was waited for isn't recorded then.)
+    let taken = if recording::IS_ON { try_steal(&mutex.raw) } else { lock_soon(&mutex.raw) };
+    if taken {
         mutex.held_as(MutexKind::Plain);
         recording::count_hold(mutex, Kind::Mutex);
     } else {

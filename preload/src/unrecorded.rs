@@ -4,6 +4,9 @@ use crate::environment::Environment;
 use core::ffi::{c_int, c_void};
 use furwock::lock::Status;
 
+/// Whether this library records.
+pub(crate) const IS_ON: bool = false;
+
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Mutex,

@@ -660,14 +660,14 @@ impl<'o, L: Lock> Contender<'o, L> {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
-    use crate::lock::{RawMutex, writers_bits};
+    use crate::lock::{RawMutex, interval, writers_bits};
     use core::cell::Cell;
 
     #[test]
     fn only_a_newcomer_stands_aside() {
         let (mutex, options) = (RawMutex::new(), Options::new());
         for role in [Role::Newcomer, Role::Spinner, Role::Woken] {
-            spin::learn_that_sections_are_short();
+            interval::learn_that_sections_are_short();
             let mut contender =
                 Contender { role, is_single: false, ..Contender::new(&mutex, &options) };
             let stands_aside = contender.spell().is_to_stand_aside();
@@ -694,7 +694,7 @@ mod tests {
     #[test]
     fn only_the_first_spell_of_an_attempt_stands_aside_and_is_timed() {
         let (mutex, options) = (RawMutex::new(), Options::new());
-        spin::learn_that_sections_are_short();
+        interval::learn_that_sections_are_short();
         let contender = || Contender { is_single: false, ..Contender::new(&mutex, &options) };
         let mut first = contender();
         let stand_aside: Vec<_> = (0..5).map(|_| first.spell().is_to_stand_aside()).collect();
@@ -789,7 +789,7 @@ mod tests {
         };
         let one_wake = writers_bits().one_wake;
         assert!((0..100).any(|_| !is_surplus(one_wake, false)), "nothing is known");
-        spin::learn_that_sections_are_short();
+        interval::learn_that_sections_are_short();
         assert!((0..100).any(|_| is_surplus(one_wake, false)) || lot::are_there_ranks());
         assert!((0..100).any(|_| !is_surplus(0, false)), "none is on its way");
         assert!((0..100).any(|_| !is_surplus(one_wake, true)), "another does more");

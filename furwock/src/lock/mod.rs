@@ -8,6 +8,7 @@ pub(crate) mod condvar;
 mod contender;
 pub(crate) mod future;
 mod gate;
+mod interval;
 pub(crate) mod mutex;
 pub(crate) mod notify;
 pub(crate) mod once;
@@ -43,6 +44,8 @@ use rwlock::writers_bits;
 pub use rwlock::{Policy, RawRwLock};
 pub use semaphore::task::RawAcquireFuture;
 pub use semaphore::{RawSemaphore, TooManyPermits};
+#[cfg(all(test, loom))]
+pub(crate) use spin::brief_spells;
 
 /// The kernel's id of the calling thread, as the word of a mutex names its owner.
 #[inline(always)]

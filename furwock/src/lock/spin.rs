@@ -1,6 +1,7 @@
 //! How long a thread spins, and how many wakes are under way at a time; what threads and buckets
 //! learn of that, in the room that the engine has for locks.
 
+use super::interval::{self, Part, SPELLS, Short};
 use super::{busy, trials};
 use crate::lot::{self, Key, Notes};
 use crate::prim::adjustable;
@@ -11,31 +12,21 @@ use crate::prim::spin_loop;
 use crate::sys::clock::monotonic_ns;
 use crate::sys::monitor;
 
-/// Of a thread's times, in monotonic nanoseconds: when it last came out of a lock's queue, when it
-/// last met contention, for how long it had waited in that queue, if that is known, when it last
-/// read past sleepers (`turn`), where and when a look before a sleep was last rewarded
-/// (`patience`), and holding which mutex it last woke a waiter early (`mutex/early.rs`).
+/// Of a thread's times, in monotonic nanoseconds, beside that of `interval`: when it last came out of
+/// a lock's queue, for how long it had waited in that queue, if that is known, when it last read
+/// past sleepers (`turn`), where and when a look before a sleep was last rewarded (`patience`), and
+/// holding which mutex it last woke a waiter early (`mutex/early.rs`).
 pub(super) const ACTIVE_SINCE: usize = 0;
-const CONTENDED: usize = 1;
 pub(super) const QUEUED_FOR: usize = 2;
 pub(super) const PASSED_SLEEPERS: usize = 3;
 pub(super) const LOOKED_AT: usize = 4;
 pub(super) const REWARDED: usize = 5;
 pub(super) const WOKE_EARLY: usize = 6;
 
-/// Of a thread's counts: how often it has met contention.
-pub(super) const SPELLS: usize = 0;
-/// Whether it lately met it again at once (`after_interval`).
-const SHORT_SPELLS: usize = 1;
-/// For how long it waited at the last contention that was timed, in nanoseconds; 0 if it doesn't
-/// know.
-const WAITED: usize = 2;
-/// How long it takes to load a lock's word that another processor has written, with a look at the
-/// clock, in nanoseconds; 0 if it doesn't know.
-const LINE: usize = 3;
-/// How often it had met contention when it last came out of a lock's queue (`turn`).
+/// Of a thread's counts, beside those of `interval`: how often it had met contention when it last
+/// came out of a lock's queue (`turn`), and what had been learnt of looks before that which was
+/// rewarded last (`patience`).
 pub(super) const SPELLS_BEFORE: usize = 4;
-/// What had been learnt of looks before that which was rewarded last (`patience`).
 pub(super) const LEARNT_BEFORE: usize = 5;
 
 /// Of a bucket's advice: how many wakes at once have paid; what looks before a sleep have paid
@@ -88,13 +79,8 @@ pub(super) struct Probing {
     /// The same at a lock that others may join its holders in, as readers do: one after the other,
     /// they leave it free for no longer than a few instructions, until they see that one spins.
     pub(super) unseen_by_sharers: u32,
-    /// Two contentions within the time of so many looks at the clock are a thread's that does
-    /// little inside and in between: too little to be worth the cache line's way to another
-    /// processor.
-    pub(super) short_looks: u64,
-    /// The same within the time of so many transfers of the line, if the thread waited for much of
-    /// it (`is_short`).
-    pub(super) short_lines: u64,
+    /// Which intervals between two contentions are short.
+    pub(super) short: Short,
     /// How long such a thread stands aside before it probes; 0 if it doesn't. Threads that take a
     /// lock in turn for a few instructions do nothing but move its cache line: the longer one
     /// leaves the other alone with it, the better for both.
@@ -124,18 +110,11 @@ impl Probing {
 /// rarely the longer it has waited.
 const PAUSES_FOR_ONE_MORE: u32 = 8;
 
-/// What a short interval adds to a thread's count, from which each longer one takes 1, the most it
-/// comes to, and above what sections count as short. (Where they are longer, next to no interval is
-/// short. Where they are short, most intervals are longer, of threads that took the lock several
-/// times before they met.)
-const SHORT_ADDS: u32 = 8;
-const MOST_SHORT: u32 = 16;
-
-/// One in so many spells is timed, and plain: the time until the next shows how things are now.
-pub(super) const TIMED_SPELLS: u32 = 32;
-
 /// Pauses before the clock is looked at.
 const BLIND_PAUSES: u32 = 32;
+
+/// A brief spell has so many looks: 0.4 us, or 0.7 where a pause takes long.
+const BRIEF_LOOKS: u32 = 16;
 
 /// For so many pauses, some 0.7 us, a thread looks at a word to see whether sections are long, or
 /// whether others share a lock without a gap.
@@ -198,20 +177,19 @@ impl Spin {
         let Some(thread) = lot::own() else { return plain };
         let spells = thread.notes.counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
         thread.notes.counts[SPELLS].store(spells, Ordering::Relaxed);
-        let phase = spells % adjustable!(TIMED_SPELLS, TimedSpells);
-        match phase {
-            0 => {
-                begin_interval(&thread.notes);
+        let part = interval::part_of(&thread.notes, spells);
+        match part {
+            Part::Begins => {
+                interval::begin(&thread.notes);
                 return Self { is_timed: true, ..plain };
             }
-            1 => end_interval(&thread.notes, probing),
-            _ => {}
+            Part::Ends => interval::end(&thread.notes, &probing.short),
+            Part::Looks | Part::None => {}
         }
         // Every other spell is plain. Of two threads of which one always stood aside, the other
         // would hardly meet contention, and never learn to.
-        let begins_aside = does_little(&thread.notes) && spells % 2 == 0;
-        // (The timed spell times no look: the clock would be a part of the interval.)
-        Self { begins_aside, times_look: phase == 2, ..plain }
+        let begins_aside = interval::does_little(&thread.notes) && spells % 2 == 0;
+        Self { begins_aside, times_look: part == Part::Looks, ..plain }
     }
 
     /// Whether to pause for a lock that has this owner (0 if none is known): not while the owner is
@@ -231,7 +209,7 @@ impl Spin {
     /// The lock was seen free: the pauses, if there were any, have paid.
     pub(super) fn is_rewarded(&self) {
         if self.is_timed {
-            note_wait();
+            interval::note_wait();
         }
         if self.pauses != 0 {
             self.learn(true);
@@ -254,7 +232,7 @@ impl Spin {
     #[inline]
     pub(super) fn time_look(&mut self, seen: u64, load: impl Fn() -> u64) {
         if self.times_look && self.pauses < adjustable!(BLIND_PAUSES, BlindPauses) {
-            self.times_look = !has_noted_look(seen, load);
+            self.times_look = !interval::has_noted_look(seen, load);
         }
     }
 
@@ -316,132 +294,6 @@ impl Spin {
     }
 }
 
-/// Whether the thread with these notes lately met contention again at once, so that it does little
-/// inside and outside of its locks.
-fn does_little(notes: &Notes) -> bool {
-    notes.counts[SHORT_SPELLS].load(Ordering::Relaxed) > SHORT_ADDS
-}
-
-/// Whether this thread lately met contention again at once.
-pub(super) fn this_thread_does_little() -> bool {
-    lot::own().is_some_and(|thread| does_little(&thread.notes))
-}
-
-/// Leaves work of the caller's own out of the time between two contentions of this thread: that of
-/// a library that records them. `worked_ns` says how long it took, and is called only if that time
-/// is being measured: from a timed spell to the next spell. Threads still learn from the rest how
-/// short the program's sections are.
-#[cfg(not(any(loom, shuttle)))]
-pub(in crate::lock) fn leave_out(worked_ns: impl FnOnce() -> u64) {
-    let Some(thread) = lot::own() else { return };
-    let Notes { times, counts, .. } = &thread.notes;
-    let spells = counts[SPELLS].load(Ordering::Relaxed);
-    if spells % adjustable!(TIMED_SPELLS, TimedSpells) == 0 {
-        let began = times[CONTENDED].load(Ordering::Relaxed);
-        times[CONTENDED].store(began.saturating_add(worked_ns()), Ordering::Relaxed);
-    }
-}
-
-/// Begins an interval with this contention of the thread with these notes.
-fn begin_interval(notes: &Notes) {
-    notes.counts[WAITED].store(0, Ordering::Relaxed);
-    notes.times[CONTENDED].store(monotonic_ns(), Ordering::Relaxed);
-}
-
-/// Ends it with this one, and learns from it.
-fn end_interval(notes: &Notes, probing: &Probing) {
-    let Notes { times, counts, .. } = notes;
-    let looks = [(); 3].map(|()| monotonic_ns());
-    let look = looks[1].saturating_sub(looks[0]).min(looks[2].saturating_sub(looks[1]));
-    let waited = counts[WAITED].load(Ordering::Relaxed);
-    // (Without the look that noted the wait.)
-    let noting = if waited == 0 { 0 } else { look };
-    let began = times[CONTENDED].load(Ordering::Relaxed).saturating_add(noting);
-    let lasted = looks[0].saturating_sub(began);
-    let line = counts[LINE].load(Ordering::Relaxed).saturating_sub(nanoseconds(look));
-    let is_short = is_short(Interval { lasted, waited, look, line }, probing);
-    let short = counts[SHORT_SPELLS].load(Ordering::Relaxed);
-    counts[SHORT_SPELLS].store(after_interval(short, is_short), Ordering::Relaxed);
-}
-
-/// Notes how long the spell has taken with which an interval began.
-fn note_wait() {
-    let Some(thread) = lot::own() else { return };
-    let Notes { times, counts, .. } = &thread.notes;
-    let waited = monotonic_ns().saturating_sub(times[CONTENDED].load(Ordering::Relaxed));
-    counts[WAITED].store(nanoseconds(waited), Ordering::Relaxed);
-}
-
-/// Notes how long a load of a word takes, with a look at the clock, if another processor has
-/// written it since it was `seen`. Returns whether one has, or nothing can be noted.
-fn has_noted_look(seen: u64, load: impl Fn() -> u64) -> bool {
-    let Some(thread) = lot::own() else { return true };
-    let start = monotonic_ns();
-    let has_changed = load() != seen;
-    if has_changed {
-        let took = nanoseconds(monotonic_ns().saturating_sub(start));
-        let line = &thread.notes.counts[LINE];
-        line.store(after_transfer(line.load(Ordering::Relaxed), took), Ordering::Relaxed);
-    }
-    has_changed
-}
-
-fn nanoseconds(time: u64) -> u32 {
-    u32::try_from(time).unwrap_or(u32::MAX)
-}
-
-/// The most nanoseconds that a line's transfer is taken to last, beside a look at the clock.
-const MOST_TRANSFER: u32 = 1_000;
-
-/// How long a line's transfer lasts, after one was timed. One that an interrupt made long counts
-/// for little.
-fn after_transfer(line: u32, timed: u32) -> u32 {
-    match line {
-        0 => timed.min(MOST_TRANSFER),
-        _ => line - line / 8 + timed.min(2 * line).min(MOST_TRANSFER) / 8,
-    }
-}
-
-/// An interval between two contentions of a thread, in nanoseconds.
-#[derive(Clone, Copy)]
-struct Interval {
-    lasted: u64,
-    /// For how long of it the thread waited.
-    waited: u32,
-    /// How long a look at the clock takes.
-    look: u64,
-    /// How long the transfer of a lock's cache line takes from another processor; 0 if that isn't
-    /// known.
-    line: u32,
-}
-
-/// Whether an interval is so short that the thread had better run while others stand aside, or the
-/// other way round.
-///
-/// Two threads that take a lock in turn do two operations in the time of two sections and two
-/// transfers of the line. One that runs alone needs no transfer, but is outside of the lock for
-/// some of the time. So the one is better where what is done outside takes less than a transfer.
-/// That time isn't known, but it is no part of the wait. A transfer differs by the machine, and on
-/// a virtual one by the minute: on one EPYC a load takes 12 or 135 ns, as the host places the
-/// processors. (A quarter, and the numbers of looks and transfers, are fitted: docs/experiments.md,
-/// "What a line takes".)
-fn is_short(interval: Interval, probing: &Probing) -> bool {
-    let Interval { lasted, waited, look, line } = interval;
-    let waits = u64::from(waited) * 4 > lasted;
-    let by_clock = lasted < adjustable!(probing.short_looks, ShortLooks) * look;
-    let by_line = lasted < adjustable!(probing.short_lines, ShortLines) * u64::from(line);
-    by_clock || (waits && by_line)
-}
-
-/// The count of short intervals after another.
-const fn after_interval(short: u32, is_short: bool) -> u32 {
-    match is_short {
-        true if short + SHORT_ADDS > MOST_SHORT => MOST_SHORT,
-        true => short + SHORT_ADDS,
-        false => short.saturating_sub(1),
-    }
-}
-
 fn stand_aside(probing: &Probing, mut look: impl FnMut()) {
     let until = monotonic_ns() + adjustable!(probing.aside_ns, Aside);
     while monotonic_ns() < until {
@@ -458,12 +310,67 @@ pub(super) fn learn_that_holders_are_off(key: Key) {
     (0..HOLDERS_OFF).for_each(|_| trials::learn(&lot::advice(key)[SPINNING], false));
 }
 
-/// As if this thread had met contention again and again at once.
-#[cfg(all(test, not(any(loom, shuttle))))]
-pub(super) fn learn_that_sections_are_short() {
-    let node = lot::node().unwrap();
-    node.notes.counts[SPELLS].store(1, Ordering::Relaxed);
-    node.notes.counts[SHORT_SPELLS].store(MOST_SHORT, Ordering::Relaxed);
+/// A contender's first spell, where it has nothing to do but to look at the word a few times.
+///
+/// Where two threads take a lock in turn for 0.1 us, each waits for less than that. Of such a turn a
+/// whole spell takes a tenth, before its first look and after its last.
+pub(super) struct Brief {
+    notes: &'static Notes,
+    spells: u32,
+    looks: u32,
+}
+
+#[cfg(all(test, loom))]
+std::thread_local! {
+    static ARE_BRIEF: core::cell::Cell<bool> = const { core::cell::Cell::new(false) };
+}
+
+/// Whether the models of this thread have brief spells, of one look.
+#[cfg(all(test, loom))]
+pub(crate) fn brief_spells(are_there: bool) {
+    ARE_BRIEF.set(are_there);
+}
+
+impl Brief {
+    /// `None` where a whole spell is to come first: one that is timed, or stands aside; and where
+    /// spells have been in vain, or it isn't known yet whether there is a second processor.
+    pub(super) fn new(key: Key) -> Option<Self> {
+        // (Whole spells register their thread.)
+        let notes = &lot::known_own()?.notes;
+        #[cfg(all(test, loom))]
+        if ARE_BRIEF.get() {
+            return Some(Self { notes, spells: 0, looks: BRIEF_LOOKS - 1 });
+        }
+        if cfg!(any(loom, shuttle)) || lot::seems_single() {
+            return None;
+        }
+        let spells = notes.counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
+        let is_plain =
+            interval::part_of(notes, spells) == Part::None && !interval::does_little(notes);
+        let is_brief = is_plain && trials::are_rewarded(&lot::advice(key)[SPINNING]);
+        is_brief.then_some(Self { notes, spells, looks: 0 })
+    }
+
+    /// Pauses, unless this was the first look. Whether to look once more at the lock, which had this
+    /// owner (0 if none is known).
+    pub(super) fn goes_on(&mut self, owner: u32) -> bool {
+        if self.looks == adjustable!(BRIEF_LOOKS, BriefLooks)
+            || monitor::has_processor(owner, lot::tid) == Some(false)
+        {
+            return false;
+        }
+        if self.looks != 0 {
+            spin_loop();
+        }
+        self.looks += 1;
+        true
+    }
+
+    /// It was rewarded, and counts as one of the thread's spells. (If it wasn't, a whole one
+    /// follows.)
+    pub(super) fn reward(self) {
+        self.notes.counts[SPELLS].store(self.spells, Ordering::Relaxed);
+    }
 }
 
 /// Whether a thread that waits for the lock at `key` spins before it sleeps.
@@ -600,34 +507,10 @@ mod tests {
         most_pauses: 1,
         unseen: 0,
         unseen_by_sharers: 0,
-        short_looks: 8,
-        short_lines: 8,
+        short: Short { looks: 8, lines: 8 },
         aside_ns: 0,
         yields: 0,
     };
-
-    #[test]
-    fn two_short_intervals_count_for_a_while_and_one_does_not() {
-        let once = after_interval(0, true);
-        assert!(once <= SHORT_ADDS);
-        let mut short = after_interval(after_interval(once, false), true);
-        assert!(short > SHORT_ADDS);
-        for _ in 0..MOST_SHORT {
-            short = after_interval(short, false);
-        }
-        assert_eq!(short, 0);
-        assert_eq!(after_interval(after_interval(once, true), true), MOST_SHORT);
-    }
-
-    #[test]
-    fn sections_are_short_beside_a_dear_line_if_the_thread_waits() {
-        let is_short =
-            |lasted, waited, line| is_short(Interval { lasted, waited, look: 20, line }, &PLAIN);
-        assert!(is_short(159, 0, 0) && !is_short(160, 100, 0));
-        // Turns of 0.1 us, and as much in between.
-        assert!(!is_short(280, 80, 12) && is_short(680, 210, 135));
-        assert!(!is_short(680, 150, 135) && !is_short(1_100, 800, 135));
-    }
 
     #[test]
     #[cfg(not(simulated))]
@@ -642,17 +525,6 @@ mod tests {
         }
         assert_eq!(ahead_after(8, false, None), 4);
         assert_eq!(after(1_000, Some(1_024)), MOST_AHEAD);
-    }
-
-    #[test]
-    fn a_line_s_transfer_is_learnt_and_an_interrupt_is_not() {
-        let learnt = |line, timed: &[u32]| timed.iter().copied().fold(line, after_transfer);
-        assert_eq!(learnt(0, &[45]), 45);
-        assert!((190..=205).contains(&learnt(45, &[205; 32])));
-        assert!((45..60).contains(&learnt(205, &[45; 32])));
-        assert!(learnt(48, &[u32::MAX]) < 64);
-        assert!(learnt(0, &[u32::MAX; 99]) <= MOST_TRANSFER);
-        assert!(learnt(0, &[u32::MAX, 45, 45, 45, 45, 45, 45, 45, 45]) < 400);
     }
 
     /// What comes of a word that changes at each `period`-th look, and is shared at each look that

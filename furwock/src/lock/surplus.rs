@@ -7,7 +7,7 @@
 //! Locks", has others stand by for that reason.)
 //!
 //! A bucket learns by looks at the word whether a lock is one of the first; of the others a thread
-//! knows by itself (`spin::this_thread_does_little`). Then a writer that was woken sits out for a
+//! knows by itself (`interval::this_thread_does_little`). Then a writer that was woken sits out for a
 //! turn: it sleeps on, while the word says that it is on its way, so that no release wakes another.
 //! Other writers that meet contention meanwhile queue at once. The thread that is left runs alone.
 //! It may leave the lock to itself, or lose its processor; so a writer that sits out looks at the
@@ -15,8 +15,9 @@
 //! readers are queued: they are let in when a writer leaves, which a thread on its way puts off.
 
 use super::bits::{Bits, OWNER, owner};
+use super::interval::{SPELLS, this_thread_does_little};
 use super::options::Options;
-use super::spin::{CROWDING, SPELLS, now_ns, this_thread_does_little};
+use super::spin::{CROWDING, now_ns};
 use super::turn;
 use crate::lot::{self, Key};
 use crate::prim::adjustable;
@@ -307,7 +308,7 @@ pub(super) fn forget(key: Key) {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
-    use crate::lock::spin;
+    use crate::lock::interval;
     use crate::lock::writers_bits as bits;
     use core::cell::Cell;
     use std::time::{Duration, Instant};
@@ -432,7 +433,7 @@ mod tests {
         // (Another test's lock may be in the same bucket.)
         let comes = |of_each, other_bits| (0..100).any(|_| !sits_out(of_each, other_bits));
         assert!(comes(4, 0), "nothing is known");
-        spin::learn_that_sections_are_short();
+        interval::learn_that_sections_are_short();
         assert!((0..100).all(|_| sits_out(4, 0)));
         for no_more in [bits().promised, bits().keeps_place_while] {
             assert!((0..100).all(|_| !sits_out(4, no_more)), "others come first");

@@ -32,6 +32,12 @@ pub(super) fn are_due(learnt: &AtomicU32, enough: u32) -> bool {
     due
 }
 
+/// Whether the last trial was rewarded, as far as is known, and none is suspended: then any may be
+/// made, and its reward needn't be noted.
+pub(super) fn are_rewarded(learnt: &AtomicU32) -> bool {
+    learnt.load(Ordering::Relaxed) == 0
+}
+
 /// Notes what a trial came to.
 pub(super) fn learn(learnt: &AtomicU32, rewarded: bool) {
     let word = learnt.load(Ordering::Relaxed);

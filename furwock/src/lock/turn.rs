@@ -4,9 +4,9 @@
 //! while others sleep: on one processor, a rwlock's reader's only. How long it is depends on how
 //! long the thread waited, if that is known: a rwlock's readers keep no place in the queue.
 
+use super::interval::SPELLS;
 use super::spin::{
-    ACTIVE_SINCE, IN_VAIN, PASSED_SLEEPERS, QUEUED_FOR, SPELLS, SPELLS_BEFORE, now_ns,
-    spells_in_vain,
+    ACTIVE_SINCE, IN_VAIN, PASSED_SLEEPERS, QUEUED_FOR, SPELLS_BEFORE, now_ns, spells_in_vain,
 };
 use crate::lot::{self, Key, Notes};
 use crate::prim::adjustable;

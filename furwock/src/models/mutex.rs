@@ -4,7 +4,7 @@
 //! vain always asks for the hand-off: all paths of the slow path are within a few steps.
 
 use super::{explore, rejects};
-use crate::lock::{Options, RawMutex};
+use crate::lock::{Options, RawMutex, brief_spells};
 use crate::prim::CheckedCell;
 use crate::prim::mutant::Mutant;
 use crate::sys::clock::{Clock, Deadline};
@@ -126,6 +126,15 @@ fn three_threads_one_with_a_deadline_one_twice() {
 #[test]
 fn rejects_parking_on_a_free_lock() {
     rejects(Mutant::ParkOnFreeLock, 2, || count(2, add_once));
+}
+
+/// Other models leave brief spells out, which are no more than a second try to take a free lock:
+/// with them, they would reach less of what follows.
+#[test]
+fn three_threads_with_brief_spells() {
+    brief_spells(true);
+    explore(2, || count(3, add_once));
+    brief_spells(false);
 }
 
 #[test]

@@ -116,8 +116,14 @@ mod table {
         ShortLines: "short-lines", "transfers", 0..=1_000_000, "lock/spin.rs";
         /// How long a thread stands aside where sections are short.
         Aside: "aside", "ns", 0..=100_000_000, "lock/spin.rs";
-        /// One in so many spells is timed, to see how things are.
-        TimedSpells: "timed-spells", "spells", 4..=1_000_000, "lock/spin.rs";
+        /// One in so many spells is timed, to see how things are, where threads stand aside.
+        TimedSpells: "timed-spells", "spells", 4..=1_000_000, "lock/interval.rs";
+        /// The same where none was short lately.
+        SeldomTimed: "seldom-timed", "spells", 4..=1_000_000, "lock/interval.rs";
+        /// The same once one was short.
+        OftenTimed: "often-timed", "spells", 4..=1_000_000, "lock/interval.rs";
+        /// How often a contender looks at the word before its first whole spell.
+        BriefLooks: "brief-looks", "looks", 0..=10_000, "lock/spin.rs";
         /// A lock's sections count as short if its word changes more often in 32 pauses.
         MostChanges: "most-changes", "changes", 0..=32, "lock/spin.rs";
         /// More threads than one are surplus at a rwlock whose word changes at least so often in 16

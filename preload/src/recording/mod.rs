@@ -48,3 +48,6 @@ pub(crate) use order::{Again, Take, ordered, orders, releases, waited_for, waits
 pub(crate) use part::{forked, start};
 pub(crate) use sandbox::before_sandbox;
 pub(crate) use wait::{Ended, Wait, jumped};
+
+/// Whether this library records.
+pub(crate) const IS_ON: bool = true;

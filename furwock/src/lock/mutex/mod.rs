@@ -22,10 +22,12 @@ pub mod unstable;
 use super::bits::Bits;
 use super::contender::{Contender, Lock};
 use super::options::{Options, Status};
+use super::spin::Brief;
+use super::turn;
 use crate::lot::{self, Key};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use release::{ahead, release_ordering};
-use state::{BITS, FREE, OWNER, PARKED, expected_after, is_free};
+use state::{BITS, FREE, OWNER, PARKED, expected_after, is_free, may_stay_unseen, owner};
 
 /// A mutex without data: one word, zero when free.
 ///
@@ -196,6 +198,37 @@ impl RawMutex {
         false
     }
 
+    /// The word was `seen`, as in `try_steal`: takes the lock past the queue if it is free, or soon
+    /// becomes so. A newcomer's spell, of which the word says nothing.
+    fn lock_soon(&self, seen: u32) -> bool {
+        if is_free(seen) && self.try_steal(seen) {
+            return true;
+        }
+        let Some(mut spell) = Brief::new(self.key()) else { return false };
+        let (mut word, mut is_in_turn) = (seen, false);
+        while spell.goes_on(owner(word)) {
+            word = self.word.load(Ordering::Relaxed);
+            if is_free(word) {
+                if self.try_steal(word) {
+                    spell.reward();
+                    return true;
+                }
+                continue;
+            }
+            if !may_stay_unseen(word) {
+                return false;
+            }
+            // (Asked once, since it looks at the clock.)
+            if word & PARKED != 0 && !is_in_turn {
+                if turn::is_over() {
+                    return false;
+                }
+                is_in_turn = true;
+            }
+        }
+        false
+    }
+
     #[inline]
     fn exchange(&self, old: u32, new: u32, success: Ordering) -> Result<u32, u32> {
         self.word.compare_exchange_weak(old, new, success, Ordering::Relaxed)
@@ -220,10 +253,12 @@ impl RawMutex {
         self.lock_seen(FREE);
     }
 
-    /// After `try_steal`, takes the lock, waiting as long as it takes.
+    /// The word was `seen`, and isn't what the thread expected: takes the lock, waiting as long as it
+    /// takes.
     #[cold]
+    #[inline(never)]
     fn lock_seen(&self, seen: u32) {
-        if !self.try_steal(seen) {
+        if !self.lock_soon(seen) {
             self.lock_slow(&const { Options::new() });
         }
     }

@@ -37,6 +37,7 @@
 //! wakeup (ORDERING.md, M-1 to M-4, say why it can't come about).
 
 use crate::lock::bits::{self, Bits, Leaves};
+use crate::lock::interval::Short;
 use crate::lock::spin::Probing;
 use crate::prim::mutant::{self, Mutant};
 
@@ -86,8 +87,7 @@ pub(super) static BITS: Bits = Bits {
         unseen: 256,
         // (None shares it.)
         unseen_by_sharers: 256,
-        short_looks: 8,
-        short_lines: 8,
+        short: Short { looks: 8, lines: 8 },
         aside_ns: 12_500,
         // docs/experiments.md, "Yields before a sleep": no gain.
         yields: 0,
@@ -107,6 +107,13 @@ pub(super) const fn owner(word: u32) -> u32 {
 #[inline]
 pub(super) const fn is_free(word: u32) -> bool {
     owner(word) == 0
+}
+
+/// Whether a newcomer that spins for a lock that is held may leave the word as it is: a release
+/// finds no waiter to wake, or one is on its way; and the lock isn't promised to another.
+#[inline]
+pub(super) const fn may_stay_unseen(word: u32) -> bool {
+    word & HANDOFF == 0 && (word & PARKED == 0 || word & (WAKES | SPIN) != 0)
 }
 
 /// What a release leaves behind.

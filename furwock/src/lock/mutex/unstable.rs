@@ -2,7 +2,7 @@
 
 use super::state::{FREE, OWNER};
 use crate::lock::contender::Contender;
-use crate::lock::{Options, RawMutex, Status, spin};
+use crate::lock::{Options, RawMutex, Status, interval};
 use crate::prim::atomic::Ordering;
 use crate::sys::thread;
 
@@ -11,7 +11,7 @@ use crate::sys::thread;
 /// how many nanoseconds; it is called only where that matters now.
 #[inline]
 pub fn leave_out(worked_ns: impl FnOnce() -> u64) {
-    spin::leave_out(worked_ns);
+    interval::leave_out(worked_ns);
 }
 
 /// `lock_with` for a caller that has just tried in vain: without another try at first. Acquire.
@@ -39,6 +39,13 @@ pub fn try_lock_as(mutex: &RawMutex, claim: u32) -> bool {
 #[inline]
 pub fn try_steal(mutex: &RawMutex) -> bool {
     mutex.try_steal(mutex.word.load(Ordering::Relaxed))
+}
+
+/// `try_steal` for a caller that waits otherwise: the same, but it looks at a mutex that is held
+/// for a moment, as long as that has paid. Takes no lock. Acquire on success.
+#[inline]
+pub fn lock_soon(mutex: &RawMutex) -> bool {
+    mutex.lock_soon(mutex.word.load(Ordering::Relaxed))
 }
 
 /// Releases the mutex if its word is the calling thread's claim. Calls nothing. Release.

@@ -365,6 +365,7 @@ fn read_turn_ns() -> u64 {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+    use crate::lock::interval;
     use crate::lock::rwlock::state::{self, Policy, bits};
     use crate::lock::spin::{self, now_ns};
     use crate::lock::trials;
@@ -375,7 +376,7 @@ mod tests {
     fn a_reader_that_is_not_to_spin_does_not_stand_aside_either() {
         let lock = RawRwLock::new();
         let stands_aside = |options: &Options| {
-            spin::learn_that_sections_are_short();
+            interval::learn_that_sections_are_short();
             Reader::new(&lock, options).learnt_spell().is_to_stand_aside()
         };
         assert!(!stands_aside(&Options::new().spin(false)));
@@ -387,7 +388,7 @@ mod tests {
         let open = state::free(Policy::Recursive) + state::ONE_READER;
         let stands_aside = |word, has_lost| {
             let lock = RawRwLock::with_policy(Policy::Recursive);
-            spin::learn_that_sections_are_short();
+            interval::learn_that_sections_are_short();
             sharing::learn_that_readers(false, lock.key());
             let mut reader = Reader::new(&lock, &const { Options::new() });
             reader.has_lost = has_lost;
@@ -423,7 +424,7 @@ mod tests {
         let stands_aside = |share: bool| {
             let lock = RawRwLock::new();
             sharing::learn_that_readers(share, lock.key());
-            spin::learn_that_sections_are_short();
+            interval::learn_that_sections_are_short();
             let mut spell = None;
             let aside = Reader::new(&lock, &const { Options::new() })
                 .stands_aside(state::ONE_READER, &mut spell);
@@ -521,7 +522,7 @@ mod tests {
     fn a_thread_that_keeps_readers_out_already_does_not_stand_aside() {
         let lock = RawRwLock::new();
         let stands_aside = |kind| {
-            spin::learn_that_sections_are_short();
+            interval::learn_that_sections_are_short();
             Spin::learnt(lock.key(), &bits(kind).probing).is_to_stand_aside()
         };
         assert!(!stands_aside(Kind::Upgrader));

@@ -1,12 +1,13 @@
 //! Whether readers that do little gain by sharing a lock, or leave it to one of them.
 //!
-//! A thread that meets contention again and again at once stands aside (`spin::is_short`). For
+//! A thread that meets contention again and again at once stands aside (`interval::is_short`). For
 //! writers that is right wherever sections are short. Readers may be inside together, and gain by
 //! it as soon as their sections last for longer than the word's cache line is on its way; when they
 //! met tells nothing of that. So a reader that stands aside looks at the word now and then, while
 //! others run: where nearly always somebody is inside, those that come next go in.
 
-use crate::lock::spin::{SHARING, SPELLS};
+use crate::lock::interval::SPELLS;
+use crate::lock::spin::SHARING;
 use crate::lot::{self, Key};
 use crate::prim::adjustable;
 use crate::prim::atomic::Ordering;
@@ -139,7 +140,7 @@ pub(super) fn learn_that_readers(share: bool, key: Key) {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
-    use crate::lock::spin::TIMED_SPELLS;
+    use crate::lock::interval::TIMED_SPELLS;
 
     /// A look at one thread that is inside in so many of 64 loads, beside others that stay inside.
     fn look(inside: u64, others: u64) -> Look {

@@ -61,6 +61,7 @@
 //! on its way to settle (ORDERING.md, W-1).
 
 use crate::lock::bits::{Bits, Leaves};
+use crate::lock::interval::Short;
 use crate::lock::spin::Probing;
 use crate::prim::adjustable;
 
@@ -313,8 +314,7 @@ pub(super) const PROBING: Probing = Probing {
     most_pauses: 8,
     unseen: 256,
     unseen_by_sharers: 8,
-    short_looks: 20,
-    short_lines: 16,
+    short: Short { looks: 20, lines: 16 },
     aside_ns: 12_500,
     yields: 100,
 };

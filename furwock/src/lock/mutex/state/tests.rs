@@ -40,6 +40,14 @@ fn the_fields_are_apart_and_leave_room_for_every_thread_id() {
 }
 
 #[test]
+fn a_spinner_stays_unseen_only_while_no_wake_is_due() {
+    for word in valid().filter(|&word| !is_free(word)) {
+        let leaves_it = matches!(release(word, 1), Release::To { wakes: 0, .. });
+        assert_eq!(may_stay_unseen(word), leaves_it, "{word:#x}");
+    }
+}
+
+#[test]
 fn a_release_of_every_valid_word_is_valid_and_strands_no_waiter() {
     for word in valid() {
         for ahead in [1, 2, MOST_WAKES] {
