@@ -12,8 +12,8 @@ use crate::prim::spin_loop;
 use crate::sys::clock::monotonic_ns;
 use crate::sys::monitor;
 
-/// Of a thread's times, in monotonic nanoseconds, beside that of `interval`: when it last came out of
-/// a lock's queue, for how long it had waited in that queue, if that is known, when it last read
+/// Of a thread's times, in monotonic nanoseconds, beside that of `interval`: when it last came out
+/// of a lock's queue, for how long it had waited in that queue, if that is known, when it last read
 /// past sleepers (`turn`), where and when a look before a sleep was last rewarded (`patience`), and
 /// holding which mutex it last woke a waiter early (`mutex/early.rs`).
 pub(super) const ACTIVE_SINCE: usize = 0;
@@ -312,8 +312,8 @@ pub(super) fn learn_that_holders_are_off(key: Key) {
 
 /// A contender's first spell, where it has nothing to do but to look at the word a few times.
 ///
-/// Where two threads take a lock in turn for 0.1 us, each waits for less than that. Of such a turn a
-/// whole spell takes a tenth, before its first look and after its last.
+/// Where two threads take a lock in turn for 0.1 us, each waits for less than that. Of such a turn
+/// a whole spell takes a tenth, before its first look and after its last.
 pub(super) struct Brief {
     notes: &'static Notes,
     spells: u32,
@@ -351,8 +351,8 @@ impl Brief {
         is_brief.then_some(Self { notes, spells, looks: 0 })
     }
 
-    /// Pauses, unless this was the first look. Whether to look once more at the lock, which had this
-    /// owner (0 if none is known).
+    /// Pauses, unless this is to be the first look. Whether to look (once more) at the lock, which
+    /// had this owner (0 if none is known).
     pub(super) fn goes_on(&mut self, owner: u32) -> bool {
         if self.looks == adjustable!(BRIEF_LOOKS, BriefLooks)
             || monitor::has_processor(owner, lot::tid) == Some(false)

@@ -7,12 +7,13 @@
 //! Locks", has others stand by for that reason.)
 //!
 //! A bucket learns by looks at the word whether a lock is one of the first; of the others a thread
-//! knows by itself (`interval::this_thread_does_little`). Then a writer that was woken sits out for a
-//! turn: it sleeps on, while the word says that it is on its way, so that no release wakes another.
-//! Other writers that meet contention meanwhile queue at once. The thread that is left runs alone.
-//! It may leave the lock to itself, or lose its processor; so a writer that sits out looks at the
-//! lock now and then, and takes it if it is free and nobody uses it. Nor does it sit out where
-//! readers are queued: they are let in when a writer leaves, which a thread on its way puts off.
+//! knows by itself (`interval::this_thread_does_little`). Then a writer that was woken sits out for
+//! a turn: it sleeps on, while the word says that it is on its way, so that no release wakes
+//! another. Other writers that meet contention meanwhile queue at once. The thread that is left
+//! runs alone. It may leave the lock to itself, or lose its processor; so a writer that sits out
+//! looks at the lock now and then, and takes it if it is free and nobody uses it. Nor does it sit
+//! out where readers are queued: they are let in when a writer leaves, which a thread on its way
+//! puts off.
 
 use super::bits::{Bits, OWNER, owner};
 use super::interval::{SPELLS, this_thread_does_little};

@@ -253,8 +253,8 @@ impl RawMutex {
         self.lock_seen(FREE);
     }
 
-    /// The word was `seen`, and isn't what the thread expected: takes the lock, waiting as long as it
-    /// takes.
+    /// The word was `seen`, and isn't what the thread expected: takes the lock, waiting as long as
+    /// it takes.
     #[cold]
     #[inline(never)]
     fn lock_seen(&self, seen: u32) {
