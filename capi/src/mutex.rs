@@ -4,7 +4,9 @@ use crate::deadline::{deadline, errno_of, furwock_deadline};
 use crate::options::{answer, furwock_lock_options, furwock_lock_status, read_options};
 use crate::word;
 use core::ffi::c_int;
+use core::hint::black_box;
 use engine::lock::{Options, RawMutex};
+use engine::unstable::mutex::{known_claim, try_lock_as, try_unlock_as};
 use libc::{EBUSY, EINVAL, ETIMEDOUT, pid_t};
 
 /// A mutex of four bytes for throughput: a running thread may take it ahead of the queue, one
@@ -32,14 +34,22 @@ pub unsafe extern "C" fn furwock_mutex_init(mutex: *mut furwock_mutex) -> c_int 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_lock(mutex: *mut furwock_mutex) -> c_int {
     // SAFETY: the caller's mutex.
-    errno_of(unsafe { raw(mutex) }.map(RawMutex::lock))
+    match unsafe { raw(mutex) } {
+        Ok(raw) if is_taken_at_once(raw) => 0,
+        Ok(raw) => lock_slow(raw),
+        Err(errno) => errno,
+    }
 }
 
 /// Takes the lock if that is possible without waiting. Returns 0, EBUSY or EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_trylock(mutex: *mut furwock_mutex) -> c_int {
     // SAFETY: the caller's mutex.
-    errno_of(unsafe { raw(mutex) }.and_then(|raw| raw.try_lock().then_some(()).ok_or(EBUSY)))
+    match unsafe { raw(mutex) } {
+        Ok(raw) if is_taken_at_once(raw) => 0,
+        Ok(raw) => trylock_slow(raw),
+        Err(errno) => errno,
+    }
 }
 
 /// Takes the lock, or gives up at the deadline. Returns 0, ETIMEDOUT, or EINVAL, also for a
@@ -80,7 +90,11 @@ pub unsafe extern "C" fn furwock_mutex_lock_with(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_unlock(mutex: *mut furwock_mutex) -> c_int {
     // SAFETY: the caller's mutex.
-    errno_of(unsafe { raw(mutex) }.map(|raw| _ = raw.unlock()))
+    match unsafe { raw(mutex) } {
+        Ok(raw) if try_unlock_as(raw, known_claim()) => 0,
+        Ok(raw) => unlock_slow(raw),
+        Err(errno) => errno,
+    }
 }
 
 /// furwock_mutex_unlock that returns how many waiters it woke, or handed the lock to. 0 for NULL.
@@ -113,6 +127,36 @@ pub unsafe extern "C" fn furwock_mutex_owner(mutex: *const furwock_mutex) -> pid
 pub unsafe extern "C" fn furwock_mutex_is_locked(mutex: *const furwock_mutex) -> bool {
     // SAFETY: the caller's mutex.
     unsafe { raw(mutex) }.is_ok_and(RawMutex::is_locked)
+}
+
+/// Whether the mutex was free, and now is the caller's: the fast path, which calls nothing.
+#[inline]
+fn is_taken_at_once(raw: &RawMutex) -> bool {
+    let claim = known_claim();
+    claim != 0 && try_lock_as(raw, claim)
+}
+
+// The slow paths have C's calling convention, under which nothing unwinds, and what they return
+// mustn't be known: so the fast paths end in a jump, and save no register for a call.
+
+#[cold]
+#[inline(never)]
+extern "C" fn lock_slow(raw: &RawMutex) -> c_int {
+    raw.lock();
+    black_box(0)
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn trylock_slow(raw: &RawMutex) -> c_int {
+    if raw.try_lock() { 0 } else { EBUSY }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn unlock_slow(raw: &RawMutex) -> c_int {
+    raw.unlock();
+    black_box(0)
 }
 
 const _: () = assert!(size_of::<furwock_mutex>() == size_of::<RawMutex>());
