@@ -39,7 +39,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
 #[inline(never)]
 fn pthread_mutex_lock_slow(mutex: &Mutex) -> c_int {
     // A mutex that is free, or soon is, is taken without a lock that a signal handler could come
-    // upon. (That one was waited for isn't recorded then.)
+    // upon. The recording library doesn't look for long: it would miss that a mutex was waited for.
     let taken = if recording::IS_ON { try_steal(&mutex.raw) } else { lock_soon(&mutex.raw) };
     if taken {
         mutex.held_as(MutexKind::Plain);

@@ -3,6 +3,7 @@
 mod balance;
 mod barrier;
 mod bits;
+mod brief;
 mod busy;
 pub(crate) mod condvar;
 mod contender;
@@ -28,6 +29,8 @@ mod yields;
 
 pub use barrier::RawBarrier;
 pub use bits::TASK;
+#[cfg(all(test, loom))]
+pub(crate) use brief::brief_spells;
 pub use condvar::task::RawCondvarFuture;
 pub use condvar::{Outcome, RawCondvar};
 pub use mutex::RawMutex;
@@ -44,8 +47,6 @@ use rwlock::writers_bits;
 pub use rwlock::{Policy, RawRwLock};
 pub use semaphore::task::RawAcquireFuture;
 pub use semaphore::{RawSemaphore, TooManyPermits};
-#[cfg(all(test, loom))]
-pub(crate) use spin::brief_spells;
 
 /// The kernel's id of the calling thread, as the word of a mutex names its owner.
 #[inline(always)]

@@ -3,7 +3,7 @@
 
 use super::interval::{self, Part, SPELLS, Short};
 use super::{busy, trials};
-use crate::lot::{self, Key, Notes};
+use crate::lot::{self, Key};
 use crate::prim::adjustable;
 use crate::prim::atomic::{AtomicU32, Ordering};
 #[cfg(simulated)]
@@ -112,9 +112,6 @@ const PAUSES_FOR_ONE_MORE: u32 = 8;
 
 /// Pauses before the clock is looked at.
 const BLIND_PAUSES: u32 = 32;
-
-/// A brief spell has so many looks: 0.4 us, or 0.7 where a pause takes long.
-const BRIEF_LOOKS: u32 = 16;
 
 /// For so many pauses, some 0.7 us, a thread looks at a word to see whether sections are long, or
 /// whether others share a lock without a gap.
@@ -310,67 +307,9 @@ pub(super) fn learn_that_holders_are_off(key: Key) {
     (0..HOLDERS_OFF).for_each(|_| trials::learn(&lot::advice(key)[SPINNING], false));
 }
 
-/// A contender's first spell, where it has nothing to do but to look at the word a few times.
-///
-/// Where two threads take a lock in turn for 0.1 us, each waits for less than that. Of such a turn
-/// a whole spell takes a tenth, before its first look and after its last.
-pub(super) struct Brief {
-    notes: &'static Notes,
-    spells: u32,
-    looks: u32,
-}
-
-#[cfg(all(test, loom))]
-std::thread_local! {
-    static ARE_BRIEF: core::cell::Cell<bool> = const { core::cell::Cell::new(false) };
-}
-
-/// Whether the models of this thread have brief spells, of one look.
-#[cfg(all(test, loom))]
-pub(crate) fn brief_spells(are_there: bool) {
-    ARE_BRIEF.set(are_there);
-}
-
-impl Brief {
-    /// `None` where a whole spell is to come first: one that is timed, or stands aside; and where
-    /// spells have been in vain, or it isn't known yet whether there is a second processor.
-    pub(super) fn new(key: Key) -> Option<Self> {
-        // (Whole spells register their thread.)
-        let notes = &lot::known_own()?.notes;
-        #[cfg(all(test, loom))]
-        if ARE_BRIEF.get() {
-            return Some(Self { notes, spells: 0, looks: BRIEF_LOOKS - 1 });
-        }
-        if cfg!(any(loom, shuttle)) || lot::seems_single() {
-            return None;
-        }
-        let spells = notes.counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
-        let is_plain =
-            interval::part_of(notes, spells) == Part::None && !interval::does_little(notes);
-        let is_brief = is_plain && trials::are_rewarded(&lot::advice(key)[SPINNING]);
-        is_brief.then_some(Self { notes, spells, looks: 0 })
-    }
-
-    /// Pauses, unless this is to be the first look. Whether to look (once more) at the lock, which
-    /// had this owner (0 if none is known).
-    pub(super) fn goes_on(&mut self, owner: u32) -> bool {
-        if self.looks == adjustable!(BRIEF_LOOKS, BriefLooks)
-            || monitor::has_processor(owner, lot::tid) == Some(false)
-        {
-            return false;
-        }
-        if self.looks != 0 {
-            spin_loop();
-        }
-        self.looks += 1;
-        true
-    }
-
-    /// It was rewarded, and counts as one of the thread's spells. (If it wasn't, a whole one
-    /// follows.)
-    pub(super) fn reward(self) {
-        self.notes.counts[SPELLS].store(self.spells, Ordering::Relaxed);
-    }
+/// Whether the last spell for the lock at `key` was rewarded, as far as is known.
+pub(super) fn are_rewarded(key: Key) -> bool {
+    trials::are_rewarded(&lot::advice(key)[SPINNING])
 }
 
 /// Whether a thread that waits for the lock at `key` spins before it sleeps.

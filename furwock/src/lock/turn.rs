@@ -76,11 +76,14 @@ pub(super) fn run() -> Option<Run> {
     if cfg!(any(loom, shuttle)) {
         return None;
     }
-    let notes = &lot::own()?.notes;
+    Some(run_by(&lot::own()?.notes))
+}
+
+fn run_by(notes: &'static Notes) -> Run {
     let now = monotonic_ns();
     let since = |time: usize| now.saturating_sub(notes.times[time].load(Ordering::Relaxed));
     let (ran_ns, no_sleepers_ns) = (since(ACTIVE_SINCE), since(PASSED_SLEEPERS));
-    Some(Run { notes, now, ran_ns, no_sleepers_ns })
+    Run { notes, now, ran_ns, no_sleepers_ns }
 }
 
 impl Run {
@@ -88,13 +91,21 @@ impl Run {
     pub(super) fn note_sleepers(&self) {
         self.notes.times[PASSED_SLEEPERS].store(self.now, Ordering::Relaxed);
     }
+
+    fn is_over(&self) -> bool {
+        let queued_for_ns = self.notes.times[QUEUED_FOR].load(Ordering::Relaxed);
+        ends(self.ran_ns, spells(self.notes), queued_for_ns)
+    }
 }
 
 /// Whether this thread has run past sleepers for its turn.
 pub(super) fn is_over() -> bool {
-    run().is_some_and(|run| {
-        ends(run.ran_ns, spells(run.notes), run.notes.times[QUEUED_FOR].load(Ordering::Relaxed))
-    })
+    run().is_some_and(|run| run.is_over())
+}
+
+/// The same of the thread with these notes: registers none.
+pub(super) fn is_over_by(notes: &'static Notes) -> bool {
+    !cfg!(any(loom, shuttle)) && run_by(notes).is_over()
 }
 
 /// Whether a turn is over in which a thread ran for so long and met contention so often, and before

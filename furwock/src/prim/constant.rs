@@ -123,7 +123,7 @@ mod table {
         /// The same once one was short.
         OftenTimed: "often-timed", "spells", 4..=1_000_000, "lock/interval.rs";
         /// How often a contender looks at the word before its first whole spell.
-        BriefLooks: "brief-looks", "looks", 0..=10_000, "lock/spin.rs";
+        BriefLooks: "brief-looks", "looks", 0..=10_000, "lock/brief.rs";
         /// A lock's sections count as short if its word changes more often in 32 pauses.
         MostChanges: "most-changes", "changes", 0..=32, "lock/spin.rs";
         /// More threads than one are surplus at a rwlock whose word changes at least so often in 16

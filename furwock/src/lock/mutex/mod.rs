@@ -20,10 +20,9 @@ pub(crate) mod task;
 pub mod unstable;
 
 use super::bits::Bits;
+use super::brief::Brief;
 use super::contender::{Contender, Lock};
 use super::options::{Options, Status};
-use super::spin::Brief;
-use super::turn;
 use crate::lot::{self, Key};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use release::{ahead, release_ordering};
@@ -220,7 +219,7 @@ impl RawMutex {
             }
             // (Asked once, since it looks at the clock.)
             if word & PARKED != 0 && !is_in_turn {
-                if turn::is_over() {
+                if spell.turn_is_over() {
                     return false;
                 }
                 is_in_turn = true;
