@@ -6,7 +6,9 @@ use crate::word;
 use core::ffi::c_int;
 use core::hint::black_box;
 use engine::lock::{Options, RawMutex};
-use engine::unstable::mutex::{known_claim, try_lock_as, try_unlock_as};
+use engine::unstable::mutex::{
+    known_claim, lock_contended, lock_soon, try_lock_as, try_steal, try_unlock_as, unlock_contended,
+};
 use libc::{EBUSY, EINVAL, ETIMEDOUT, pid_t};
 
 /// A mutex of four bytes for throughput: a running thread may take it ahead of the queue, one
@@ -138,24 +140,28 @@ fn is_taken_at_once(raw: &RawMutex) -> bool {
 
 // The slow paths have C's calling convention, under which nothing unwinds, and what they return
 // mustn't be known: so the fast paths end in a jump, and save no register for a call.
+// None repeats its caller's exchange, which would only take the word's cache line from the holder.
 
 #[cold]
 #[inline(never)]
 extern "C" fn lock_slow(raw: &RawMutex) -> c_int {
-    raw.lock();
+    if !lock_soon(raw) {
+        // Without a deadline it always takes the lock.
+        lock_contended(raw, &const { Options::new() });
+    }
     black_box(0)
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn trylock_slow(raw: &RawMutex) -> c_int {
-    if raw.try_lock() { 0 } else { EBUSY }
+    if try_steal(raw) { 0 } else { EBUSY }
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn unlock_slow(raw: &RawMutex) -> c_int {
-    raw.unlock();
+    unlock_contended(raw);
     black_box(0)
 }
 

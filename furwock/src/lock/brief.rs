@@ -25,10 +25,21 @@ std::thread_local! {
     static ARE_BRIEF: core::cell::Cell<bool> = const { core::cell::Cell::new(false) };
 }
 
-/// Whether the models of this thread have brief spells, of one look.
+/// Explores a model with brief spells, of one look.
 #[cfg(all(test, loom))]
-pub(crate) fn brief_spells(are_there: bool) {
-    ARE_BRIEF.set(are_there);
+pub(crate) fn with_brief_spells(explore: impl FnOnce()) {
+    /// (Also if the model fails.)
+    struct Without;
+
+    impl Drop for Without {
+        fn drop(&mut self) {
+            ARE_BRIEF.set(false);
+        }
+    }
+
+    let _without = Without;
+    ARE_BRIEF.set(true);
+    explore();
 }
 
 impl Brief {

@@ -30,7 +30,7 @@ mod yields;
 pub use barrier::RawBarrier;
 pub use bits::TASK;
 #[cfg(all(test, loom))]
-pub(crate) use brief::brief_spells;
+pub(crate) use brief::with_brief_spells;
 pub use condvar::task::RawCondvarFuture;
 pub use condvar::{Outcome, RawCondvar};
 pub use mutex::RawMutex;

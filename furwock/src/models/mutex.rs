@@ -4,7 +4,7 @@
 //! vain always asks for the hand-off: all paths of the slow path are within a few steps.
 
 use super::{explore, rejects};
-use crate::lock::{Options, RawMutex, brief_spells};
+use crate::lock::{Options, RawMutex, with_brief_spells};
 use crate::prim::CheckedCell;
 use crate::prim::mutant::Mutant;
 use crate::sys::clock::{Clock, Deadline};
@@ -132,9 +132,7 @@ fn rejects_parking_on_a_free_lock() {
 /// with them, they would reach less of what follows.
 #[test]
 fn three_threads_with_brief_spells() {
-    brief_spells(true);
-    explore(2, || count(3, add_once));
-    brief_spells(false);
+    with_brief_spells(|| explore(2, || count(3, add_once)));
 }
 
 #[test]

@@ -110,10 +110,10 @@ mod table {
         UnseenBySharers: "unseen-by-sharers", "pauses", 0..=1_000_000, "lock/rwlock/state.rs";
         /// Contentions that follow one another within that many looks at the clock speak of short
         /// sections.
-        ShortLooks: "short-looks", "looks", 0..=1_000_000, "lock/spin.rs";
+        ShortLooks: "short-looks", "looks", 0..=1_000_000, "lock/interval.rs";
         /// The same within so many transfers of a lock's cache line, of a thread that waited for
         /// much of that time.
-        ShortLines: "short-lines", "transfers", 0..=1_000_000, "lock/spin.rs";
+        ShortLines: "short-lines", "transfers", 0..=1_000_000, "lock/interval.rs";
         /// How long a thread stands aside where sections are short.
         Aside: "aside", "ns", 0..=100_000_000, "lock/spin.rs";
         /// One in so many spells is timed, to see how things are, where threads stand aside.
