@@ -7,7 +7,8 @@ use core::ffi::c_int;
 use core::hint::black_box;
 use engine::lock::{Options, RawMutex};
 use engine::unstable::mutex::{
-    known_claim, lock_contended, lock_soon, try_lock_as, try_steal, try_unlock_as, unlock_contended,
+    known_claim, lock_contended, lock_soon, try_lock_known, try_steal, try_unlock_as,
+    unlock_contended,
 };
 use libc::{EBUSY, EINVAL, ETIMEDOUT, pid_t};
 
@@ -37,7 +38,7 @@ pub unsafe extern "C" fn furwock_mutex_init(mutex: *mut furwock_mutex) -> c_int 
 pub unsafe extern "C" fn furwock_mutex_lock(mutex: *mut furwock_mutex) -> c_int {
     // SAFETY: the caller's mutex.
     match unsafe { raw(mutex) } {
-        Ok(raw) if is_taken_at_once(raw) => 0,
+        Ok(raw) if try_lock_known(raw) => 0,
         Ok(raw) => lock_slow(raw),
         Err(errno) => errno,
     }
@@ -48,7 +49,7 @@ pub unsafe extern "C" fn furwock_mutex_lock(mutex: *mut furwock_mutex) -> c_int 
 pub unsafe extern "C" fn furwock_mutex_trylock(mutex: *mut furwock_mutex) -> c_int {
     // SAFETY: the caller's mutex.
     match unsafe { raw(mutex) } {
-        Ok(raw) if is_taken_at_once(raw) => 0,
+        Ok(raw) if try_lock_known(raw) => 0,
         Ok(raw) => trylock_slow(raw),
         Err(errno) => errno,
     }
@@ -129,13 +130,6 @@ pub unsafe extern "C" fn furwock_mutex_owner(mutex: *const furwock_mutex) -> pid
 pub unsafe extern "C" fn furwock_mutex_is_locked(mutex: *const furwock_mutex) -> bool {
     // SAFETY: the caller's mutex.
     unsafe { raw(mutex) }.is_ok_and(RawMutex::is_locked)
-}
-
-/// Whether the mutex was free, and now is the caller's: the fast path, which calls nothing.
-#[inline]
-fn is_taken_at_once(raw: &RawMutex) -> bool {
-    let claim = known_claim();
-    claim != 0 && try_lock_as(raw, claim)
 }
 
 // The slow paths have C's calling convention, under which nothing unwinds, and what they return

@@ -85,8 +85,6 @@ impl Brief {
     /// It was rewarded, and counts as one of the thread's spells. (If it wasn't, a whole one
     /// follows.)
     pub(super) fn reward(self) {
-        // (A signal handler may have had some since it began.)
-        let spells = self.notes.counts[SPELLS].load(Ordering::Relaxed);
-        self.notes.counts[SPELLS].store(spells.wrapping_add(1), Ordering::Relaxed);
+        interval::count(self.notes);
     }
 }

@@ -85,6 +85,13 @@ fn timed_spells(notes: &Notes) -> u32 {
     }
 }
 
+/// Counts a spell of the thread with these notes. Returns how many it has had.
+pub(super) fn count(notes: &Notes) -> u32 {
+    let spells = notes.counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
+    notes.counts[SPELLS].store(spells, Ordering::Relaxed);
+    spells
+}
+
 /// Whether the thread with these notes lately met contention again at once, so that it does little
 /// inside and outside of its locks.
 pub(super) fn does_little(notes: &Notes) -> bool {

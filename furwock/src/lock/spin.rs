@@ -1,7 +1,7 @@
 //! How long a thread spins, and how many wakes are under way at a time; what threads and buckets
 //! learn of that, in the room that the engine has for locks.
 
-use super::interval::{self, Part, SPELLS, Short};
+use super::interval::{self, Part, Short};
 use super::{busy, trials};
 use crate::lot::{self, Key};
 use crate::prim::adjustable;
@@ -172,8 +172,7 @@ impl Spin {
             return plain;
         }
         let Some(thread) = lot::own() else { return plain };
-        let spells = thread.notes.counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
-        thread.notes.counts[SPELLS].store(spells, Ordering::Relaxed);
+        let spells = interval::count(&thread.notes);
         let part = interval::part_of(&thread.notes, spells);
         match part {
             Part::Begins => {

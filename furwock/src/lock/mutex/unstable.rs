@@ -34,6 +34,12 @@ pub fn try_lock_as(mutex: &RawMutex, claim: u32) -> bool {
     mutex.lock_as(claim).is_ok()
 }
 
+/// `try_lock_as` by the calling thread's own claim; not if it hasn't asked for its id before.
+#[inline]
+pub fn try_lock_known(mutex: &RawMutex) -> bool {
+    mutex.lock_known().is_ok()
+}
+
 /// `try_lock` for a caller whose `try_lock_as` didn't take the mutex: without an exchange if it is
 /// held. Acquire on success.
 #[inline]
