@@ -150,7 +150,8 @@ typedef enum furwock_lock_how {
    */
   FURWOCK_HOW_STOLEN,
   /**
-   * The caller spun until it was free; at a rwlock it may have yielded, too.
+   * The caller spun until it was free; at a rwlock, or on the only processor, it may have
+   * yielded.
    */
   FURWOCK_HOW_SPUN,
   /**
@@ -1399,10 +1400,10 @@ void furwock_mind_priorities(void);
  * Makes no sched_yield(2) from here on, and doesn't ask clock_gettime(2) for the process's
  * processor time, for a program whose sandbox would kill it at one of these calls. Waiters of
  * rwlocks yield before they sleep, so that other threads of their processor run, as do those that
- * a condvar's signal woke while its sender held the mutex, and those of semaphores in programs
- * that are bound to one processor; mutexes whose holders sleep or yield ask for the time, a
- * hundred times a second at most. A program whose sandbox refuses them with an error needs no
- * call.
+ * a condvar's signal woke while its sender held the mutex, and in programs that are bound to one
+ * processor those of mutexes, semaphores, barriers and parkers; mutexes whose holders sleep or
+ * yield ask for the time, a hundred times a second at most. A program whose sandbox refuses them
+ * with an error needs no call.
  */
 void furwock_forgo_yields(void);
 

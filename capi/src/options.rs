@@ -47,7 +47,8 @@ pub enum furwock_lock_how {
     FURWOCK_HOW_FAST,
     /// It was free, though others waited for it or had just had it: the caller overtook them.
     FURWOCK_HOW_STOLEN,
-    /// The caller spun until it was free; at a rwlock it may have yielded, too.
+    /// The caller spun until it was free; at a rwlock, or on the only processor, it may have
+    /// yielded.
     FURWOCK_HOW_SPUN,
     /// The caller slept, and took it once it ran again.
     FURWOCK_HOW_SLEPT,

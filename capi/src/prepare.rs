@@ -20,10 +20,10 @@ pub extern "C" fn furwock_mind_priorities() {
 /// Makes no sched_yield(2) from here on, and doesn't ask clock_gettime(2) for the process's
 /// processor time, for a program whose sandbox would kill it at one of these calls. Waiters of
 /// rwlocks yield before they sleep, so that other threads of their processor run, as do those that
-/// a condvar's signal woke while its sender held the mutex, and those of semaphores in programs
-/// that are bound to one processor; mutexes whose holders sleep or yield ask for the time, a
-/// hundred times a second at most. A program whose sandbox refuses them with an error needs no
-/// call.
+/// a condvar's signal woke while its sender held the mutex, and in programs that are bound to one
+/// processor those of mutexes, semaphores, barriers and parkers; mutexes whose holders sleep or
+/// yield ask for the time, a hundred times a second at most. A program whose sandbox refuses them
+/// with an error needs no call.
 #[unsafe(no_mangle)]
 pub extern "C" fn furwock_forgo_yields() {
     engine::lock::forgo_yields();

@@ -1,15 +1,17 @@
-//! How often threads at a bounded queue switch where all of them share one processor. A child
-//! counts: it allows itself one before it uses any lock.
+//! How often threads at a bounded queue switch where all of them share one processor, and those
+//! that wait for one another at other locks. A child counts: it allows itself one before it uses
+//! any lock.
 
 mod common;
 mod process;
 
-use furwock::lock::{RawCondvar, RawMutex};
+use furwock::lock::{RawBarrier, RawCondvar, RawMutex, RawSemaphore};
 use process::{child, keep_processors};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-const ITEMS: usize = 20_000;
+const STEPS: usize = 20_000;
+const THREADS: usize = 8;
 
 /// Two threads at a queue, one of which fills it and one empties it. Each signals the other with
 /// the mutex held, after every item.
@@ -17,7 +19,7 @@ fn pass_items_on(places: usize) {
     let (mutex, items) = (RawMutex::new(), AtomicUsize::new(0));
     let [not_empty, not_full] = [RawCondvar::new(), RawCondvar::new()];
     let pass = |waits_at: usize, waits_for: &RawCondvar, signals: &RawCondvar, add: usize| {
-        for _ in 0..ITEMS {
+        for _ in 0..STEPS {
             mutex.lock();
             while items.load(Ordering::Relaxed) == waits_at {
                 waits_for.wait(&mutex, None);
@@ -33,26 +35,29 @@ fn pass_items_on(places: usize) {
     });
 }
 
-/// How often this process's threads have left the processor, of themselves or not.
-fn switches() -> i64 {
+/// How often this process's threads have left the processor: as they slept, and in between (also by
+/// a yield).
+fn switches() -> [i64; 2] {
     // SAFETY: a `rusage` may be zero bytes, and the call fills it.
     unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         assert_eq!(libc::getrusage(libc::RUSAGE_SELF, &raw mut usage), 0);
-        usage.ru_nvcsw + usage.ru_nivcsw
+        [usage.ru_nvcsw, usage.ru_nivcsw]
     }
 }
 
-/// Switches for ten items.
-fn switches_for_ten(places: usize) -> i32 {
+/// How often threads switch for ten of `STEPS` items, or of as many of another kind: as they sleep
+/// only, or in all.
+fn switches_for_ten(sleeps_only: bool, steps: impl Fn()) -> i32 {
     let count = || {
+        let switches = || switches().into_iter().take(if sleeps_only { 1 } else { 2 }).sum::<i64>();
         keep_processors(1);
         let before = switches();
-        pass_items_on(places);
-        i32::try_from((switches() - before) * 10 / ITEMS as i64).map_or(200, |many| many.min(200))
+        steps();
+        i32::try_from((switches() - before) * 10 / STEPS as i64).map_or(200, |many| many.min(200))
     };
     let switches = child(count).end();
-    println!("{switches} switches for ten items, {places} places");
+    println!("{switches} switches for ten");
     assert!(switches >= 0, "ended by signal {}", -switches);
     switches
 }
@@ -61,7 +66,7 @@ fn switches_for_ten(places: usize) -> i32 {
 /// before the mutex is free, it would take six.
 #[test]
 fn two_threads_at_a_queue_with_one_place_switch_twice_an_item() {
-    let switches = switches_for_ten(1);
+    let switches = switches_for_ten(false, || pass_items_on(1));
     assert!(switches < 40, "{switches}");
 }
 
@@ -69,6 +74,58 @@ fn two_threads_at_a_queue_with_one_place_switch_twice_an_item() {
 /// its release to wake, each item would take two switches.
 #[test]
 fn two_threads_at_a_queue_with_room_switch_seldom() {
-    let switches = switches_for_ten(16);
+    let switches = switches_for_ten(false, || pass_items_on(16));
     assert!(switches < 10, "{switches}");
+}
+
+/// Each of some threads waits for its own permit, and gives the next one its.
+fn pass_a_permit_around() {
+    let permits: Vec<RawSemaphore> =
+        (0..THREADS).map(|at| RawSemaphore::new(u32::from(at == 0)).unwrap()).collect();
+    in_threads(|at| {
+        permits[at].acquire();
+        permits[(at + 1) % THREADS].release().unwrap();
+    });
+}
+
+/// So many times in all.
+fn in_threads(step: impl Fn(usize) + Sync) {
+    thread::scope(|scope| {
+        for at in 0..THREADS {
+            let step = &step;
+            scope.spawn(move || (0..STEPS / THREADS).for_each(|_| step(at)));
+        }
+    });
+}
+
+/// Threads that slept would do so once a step. Beside another program that wants the processor they
+/// do: then another try may say more.
+#[track_caller]
+fn assert_that_few_sleep(steps: fn()) {
+    assert!((0..8).any(|_| switches_for_ten(true, steps) < 5), "each step takes a sleep");
+}
+
+#[test]
+fn threads_that_pass_a_permit_around_do_not_sleep() {
+    assert_that_few_sleep(pass_a_permit_around);
+}
+
+#[test]
+fn threads_that_meet_at_a_barrier_do_not_sleep() {
+    assert_that_few_sleep(|| {
+        let barrier = RawBarrier::new();
+        in_threads(|_| _ = barrier.wait(THREADS as u32));
+    });
+}
+
+#[test]
+fn threads_that_yield_with_a_mutex_do_not_sleep() {
+    assert_that_few_sleep(|| {
+        let mutex = RawMutex::new();
+        in_threads(|_| {
+            mutex.lock();
+            thread::yield_now();
+            mutex.unlock();
+        });
+    });
 }

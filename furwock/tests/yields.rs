@@ -1,17 +1,24 @@
-//! Waiters of rwlocks yield before they sleep, so do some that a condvar's signal woke and two that
-//! answer each other by semaphores, and mutexes whose holders yield ask for the program's processor
-//! time, unless a sandbox forbids it or the program forgoes it. Seccomp filters in children play
+//! Waiters of rwlocks yield before they sleep, so do some that a condvar's signal woke and on one
+//! processor nearly all, and mutexes whose holders yield ask for the program's processor time,
+//! unless a sandbox forbids it or the program forgoes it. Seccomp filters in children play
 //! the sandboxes.
 
 mod common;
 mod process;
 
 use common::seccomp::{NUMBER, allow, argument, jump, live_under, load, refuse, trap};
-use furwock::lock::{RawCondvar, RawMutex, RawRwLock, RawSemaphore, forgo_yields};
+use furwock::lock::{
+    RawBarrier, RawCondvar, RawMutex, RawNotify, RawParker, RawRwLock, RawSemaphore, forgo_yields,
+    prepare,
+};
+use furwock::unstable::refuses_wait;
 use libc::sock_filter;
 use process::{child, keep_processors};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
+
+const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
 
 const NO_SECCOMP: i32 = 77;
 
@@ -115,6 +122,86 @@ fn answer_each_other() {
     });
 }
 
+/// Has four threads do the same on one processor, for ever.
+fn on_one_processor(step: impl Fn() + Sync) {
+    keep_processors(1);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    step();
+                }
+            });
+        }
+    });
+}
+
+fn sleep() {
+    thread::sleep(Duration::from_micros(1));
+}
+
+fn sleep_with_a_mutex() {
+    let lock = RawMutex::new();
+    on_one_processor(|| {
+        lock.lock();
+        sleep();
+        lock.unlock();
+    });
+}
+
+/// Each writes a datum. (Waiters that readers keep out yield on any processor.)
+fn sleep_as_writers() {
+    let lock = RawRwLock::new();
+    on_one_processor(|| {
+        lock.lock_exclusive();
+        sleep();
+        lock.unlock_exclusive();
+    });
+}
+
+fn meet() {
+    let barrier = RawBarrier::new();
+    on_one_processor(|| {
+        barrier.wait(4);
+    });
+}
+
+/// Lets one thread wake another again and again, which waits by `wait`.
+fn wake_again_and_again(wake: impl Fn() + Sync, wait: impl Fn() + Sync) {
+    keep_processors(1);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            loop {
+                wait();
+            }
+        });
+        loop {
+            sleep();
+            wake();
+        }
+    });
+}
+
+fn park() {
+    let parker = RawParker::new();
+    wake_again_and_again(|| parker.unpark(), || assert!(parker.park(None)));
+}
+
+fn notify() {
+    let notify = RawNotify::new();
+    wake_again_and_again(|| notify.notify_one(), || assert!(notify.wait(None)));
+}
+
+/// As the preload does for calls of futex(2) by number.
+fn ask_for_a_wait() {
+    let word = 0_u32;
+    keep_processors(1);
+    prepare();
+    on_one_processor(|| {
+        assert!(!refuses_wait(&raw const word, WAIT, 0, core::ptr::null()));
+    });
+}
+
 fn is_single() -> bool {
     let is_single = thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
     if is_single {
@@ -154,11 +241,6 @@ fn where_yields_are_forgone_a_waiter_does_not_give_the_processor_back() {
 }
 
 #[test]
-fn one_of_two_threads_that_answer_each_other_on_one_processor_yields() {
-    assert_ended(libc::SIGSYS, of_yields(trap()), || {}, answer_each_other);
-}
-
-#[test]
 fn where_yields_are_refused_two_threads_answer_each_other() {
     assert_ended(libc::SIGALRM, of_yields(refuse(libc::EPERM)), || {}, answer_each_other);
 }
@@ -184,4 +266,34 @@ fn where_the_processor_time_is_refused_locks_go_on() {
 #[test]
 fn a_program_that_forgoes_yields_does_not_ask_for_processor_time() {
     assert_ended(libc::SIGALRM, of_processor_time(trap()), forgo_yields, take_turns);
+}
+
+#[test]
+fn on_one_processor_waiters_yield() {
+    let ways = [
+        sleep_with_a_mutex,
+        sleep_as_writers,
+        meet,
+        park,
+        notify,
+        ask_for_a_wait,
+        answer_each_other,
+    ];
+    for way in ways {
+        assert_ended(libc::SIGSYS, of_yields(trap()), || {}, way);
+    }
+}
+
+#[test]
+fn on_one_processor_waiters_whose_yields_are_refused_sleep() {
+    for way in [sleep_with_a_mutex, sleep_as_writers, meet, park, notify] {
+        assert_ended(libc::SIGALRM, of_yields(refuse(libc::EPERM)), || {}, way);
+    }
+}
+
+#[test]
+fn on_one_processor_waiters_that_forgo_yields_make_none() {
+    for way in [sleep_with_a_mutex, sleep_as_writers, meet, park, notify, ask_for_a_wait] {
+        assert_ended(libc::SIGALRM, of_yields(trap()), forgo_yields, way);
+    }
 }

@@ -13,10 +13,14 @@
 
 use super::gate::Gate;
 use super::patience::spin_first;
+use super::yields::{self, Balance};
 use crate::lot::{self, Key, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::const_unless_model;
 use crate::prim::mutant::{self, Mutant};
+
+/// What yields before a sleep came to.
+static BALANCE: Balance = Balance::new();
 
 /// Threads wait for each other here. The caller keeps in mind how many they are.
 ///
@@ -103,7 +107,10 @@ impl RawBarrier {
             Arrival::Waits { gate, openings } => {
                 // With more threads than processors, a thread that isn't running is waited for.
                 let may_look = count as usize <= lot::processors();
-                if !(may_look && spin_first(key, || gate.is_open(openings), || false)) {
+                let is_open = || gate.is_open(openings);
+                let has_seen = (may_look && spin_first(key, is_open, || false))
+                    || yields::once(&BALANCE, is_open);
+                if !has_seen {
                     gate.wait(openings);
                 }
                 if gate.is_of(waiter) {

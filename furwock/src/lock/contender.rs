@@ -135,6 +135,8 @@ pub(super) struct Contender<'o, L> {
     check_parked: bool,
     /// How often it has stepped back.
     steps_back: u32,
+    /// How it yields on the only processor.
+    spinner: yields::Spinner,
     /// How the lock was taken, once it is.
     pub(super) status: Status,
 }
@@ -153,6 +155,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             yields: Yields::None,
             check_parked: false,
             steps_back: 0,
+            spinner: yields::Spinner::new(),
             // A caller that may not steal takes a lock that no other thread is about to take.
             status: Status::new(if options.steal { How::Stolen } else { How::Fast }),
         }
@@ -268,7 +271,10 @@ impl<'o, L: Lock> Contender<'o, L> {
                 return Some(Progress::LookAgain);
             }
             if self.is_single {
-                return None;
+                if !self.lets_others_run(word) {
+                    return None;
+                }
+                continue;
             }
             // It needn't say so, as long as a release finds no waiter to wake, or another waiter is
             // on its way; and as long as its own wake says that it is.
@@ -296,6 +302,26 @@ impl<'o, L: Lock> Contender<'o, L> {
         }
     }
 
+    /// On the only processor the spinner yields instead of pausing, if that pays, and the lock has
+    /// an owner: several may come and go meanwhile. Whether this thread is to look again.
+    fn lets_others_run(&mut self, seen: u64) -> bool {
+        let bits = self.lock.bits();
+        let may = !bits.is_shared(seen)
+            && seen & bits.promised == 0
+            && (seen & SPIN == 0 || self.role == Role::Spinner)
+            && self.options.are_patient()
+            && self.lock.claimant() != TASK;
+        if !(may && self.spinner.may_go_on()) {
+            return false;
+        }
+        self.become_spinner(seen);
+        if self.role == Role::Spinner {
+            let is_free = || bits.is_available(self.lock.load());
+            self.spinner.go_on(self.lock.key(), is_free);
+        }
+        true
+    }
+
     /// A spell of spinning. Only a newcomer's first may begin aside, as it has learnt: others rely
     /// on a thread with a role to look at the lock soon. A second one says nothing of sections: it
     /// follows a sleep, or, at once, a queue that found the lock free.
@@ -314,6 +340,9 @@ impl<'o, L: Lock> Contender<'o, L> {
             let new = bits.taken(word, self.role, self.lock.claimant());
             match self.lock.exchange(word, new, Ordering::Acquire) {
                 Ok(_) => {
+                    if word & SPIN != 0 && self.role != Role::Spinner {
+                        yields::note_steal(self.lock.key());
+                    }
                     self.role = Role::Newcomer;
                     self.check_queue();
                     return true;

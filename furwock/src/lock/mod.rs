@@ -25,7 +25,7 @@ mod spin;
 mod surplus;
 mod trials;
 mod turn;
-mod yields;
+pub(crate) mod yields;
 
 pub use barrier::RawBarrier;
 pub use bits::TASK;
@@ -79,12 +79,12 @@ pub fn mind_priorities() {
 /// program whose sandbox would kill it at one of these calls.
 ///
 /// Waiters of rwlocks yield before they sleep, so that other threads of their processor run; so do
-/// those that a condvar's signal woke while its sender held the mutex, and those of semaphores in
-/// programs that are bound to one processor. Mutexes whose holders sleep or yield ask
-/// `clock_gettime` for the time that the process has used, a hundred times a second at most. These
-/// are the only system calls of this crate's on the way to a lock that neither glibc's locks make
-/// nor the program has asked for. Where a sandbox refuses them with an error, this needn't be
-/// called.
+/// those that a condvar's signal woke while its sender held the mutex, and in programs that are
+/// bound to one processor those of mutexes, semaphores, barriers, parkers and notifications.
+/// Mutexes whose holders sleep or yield ask `clock_gettime` for the time that the process has used,
+/// a hundred times a second at most. These are the only system calls of this crate's on the way to
+/// a lock that neither glibc's locks make nor the program has asked for. Where a sandbox refuses
+/// them with an error, this needn't be called.
 #[cfg(not(any(loom, shuttle)))]
 pub fn forgo_yields() {
     crate::sys::sched_yield::forgo();

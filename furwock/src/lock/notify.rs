@@ -18,6 +18,7 @@
 //! that it began with. ORDERING.md, NT-1 and NT-2.
 
 use super::patience::spin_first;
+use super::yields::{self, Balance};
 use crate::futex::wait_at;
 use crate::lot::{self, Ended, Key, Sink, Stands, TaskNode, TaskWait, Until, Verdict};
 use crate::prim::atomic::{AtomicU64, Ordering};
@@ -35,6 +36,9 @@ const ONE_ROUND: u64 = 2;
 const fn round(word: u64) -> u64 {
     word / ONE_ROUND
 }
+
+/// What yields before a sleep came to.
+static BALANCE: Balance = Balance::new();
 
 /// Notifications for threads and tasks, without data: see [`Notify`](crate::Notify).
 #[derive(Debug)]
@@ -127,7 +131,10 @@ impl RawNotify {
             return true;
         }
         let key = self.key();
-        spin_first(key, || self.is_due(began), || lot::seems_empty(key));
+        let is_due = || self.is_due(began);
+        if !spin_first(key, is_due, || lot::seems_empty(key)) && deadline.is_none() {
+            yields::once(&BALANCE, is_due);
+        }
         loop {
             if self.takes(began) {
                 return true;

@@ -120,7 +120,8 @@ pub enum How {
     Fast,
     /// It was free, though others waited for it or had just had it: the caller overtook them.
     Stolen,
-    /// The caller spun until it was free; at a rwlock it may have yielded, too.
+    /// The caller spun until it was free; at a rwlock, or on the only processor, it may have
+    /// yielded.
     Spun,
     /// The caller slept, and took it once it ran again.
     Slept,

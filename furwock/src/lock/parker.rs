@@ -11,6 +11,7 @@
 //! visible after the park that took its token (ORDERING.md, PK-1); sleeping is the futex protocol
 //! (O-1).
 
+use super::yields::{self, Balance};
 use crate::futex;
 use crate::lot;
 use crate::prim::atomic::{AtomicU32, Ordering};
@@ -21,6 +22,9 @@ use crate::sys::clock::Deadline;
 const EMPTY: u32 = 0;
 const TOKEN: u32 = 1;
 const PARKED: u32 = u32::MAX;
+
+/// What yields before a sleep came to.
+static BALANCE: Balance = Balance::new();
 
 /// A place for one thread to sleep until another lets it go on.
 ///
@@ -52,6 +56,9 @@ impl RawParker {
 
     #[cold]
     fn sleep(&self, deadline: Option<&Deadline>) -> bool {
+        if deadline.is_none() && yields::once(&BALANCE, || self.take()) {
+            return true;
+        }
         loop {
             let waited = futex::wait(&self.word, PARKED, deadline);
             if waited == futex::Waited::TimedOut {

@@ -31,13 +31,15 @@ pub(super) const LEARNT_BEFORE: usize = 5;
 
 /// Of a bucket's advice: how many wakes at once have paid; what looks before a sleep have paid
 /// (`patience`), in a rwlock's what its word looked like (`surplus`); what spells of spinning came
-/// to (`pays`); what yields did (`yields`): a rwlock's waiters', or a mutex's to its holder; in a
-/// mutex's what signals did that woke their waiter at once (`balance`); and in a rwlock's how often
-/// nobody was inside (`sharing`).
+/// to (`pays`), or on the only processor, where none spins, how often a lock was taken past the
+/// spinner that yields (`yields`); what yields did (`yields`): a rwlock's waiters', or a mutex's to
+/// its holder; in a mutex's what signals did that woke their waiter at once (`balance`); and in a
+/// rwlock's how often nobody was inside (`sharing`).
 const WAKES_AHEAD: usize = 0;
 pub(super) const LOOKS: usize = 1;
 pub(super) const CROWDING: usize = 1;
 const SPINNING: usize = 2;
+pub(super) const STEALS: usize = 2;
 pub(super) const YIELDS: usize = 3;
 pub(super) const HOLDER_YIELDS: usize = 3;
 pub(super) const SIGNALS: usize = 4;

@@ -141,9 +141,9 @@ mod table {
         /// How often a rwlock's waiter yields before it sleeps.
         Yields: "yields", "yields", 0..=1_000_000, "lock/rwlock/state.rs";
         /// For how long it does, at most.
-        YieldTime: "yield-time", "ns", 0..=1_000_000_000, "lock/yields.rs";
+        YieldTime: "yield-time", "ns", 0..=1_000_000_000, "lock/yields/mod.rs";
         /// After how many yields it counts whether others have run.
-        TellingYields: "telling-yields", "yields", 1..=1_000_000, "lock/yields.rs";
+        TellingYields: "telling-yields", "yields", 1..=1_000_000, "lock/yields/mod.rs";
         /// Pauses before the clock is looked at.
         BlindPauses: "blind-pauses", "pauses", 1..=10_000, "lock/spin.rs";
         /// So many spells in vain in a row show that spinning doesn't pay.

@@ -23,10 +23,11 @@ use super::bits::Bits;
 use super::brief::Brief;
 use super::contender::{Contender, Lock};
 use super::options::{Options, Status};
+use super::yields::note_steal;
 use crate::lot::{self, Key};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use release::{ahead, release_ordering};
-use state::{BITS, FREE, OWNER, PARKED, expected_after, is_free, may_stay_unseen, owner};
+use state::{BITS, FREE, OWNER, PARKED, SPIN, expected_after, is_free, may_stay_unseen, owner};
 
 /// A mutex without data: one word, zero when free.
 ///
@@ -187,6 +188,9 @@ impl RawMutex {
         while is_free(word) {
             match self.exchange(word, word | tid, Ordering::Acquire) {
                 Ok(_) => {
+                    if word & SPIN != 0 {
+                        note_steal(self.key());
+                    }
                     let expected = expected_after(word, ahead(word, self.key()));
                     lot::expect(expected, word == FREE && claim != tid);
                     return true;

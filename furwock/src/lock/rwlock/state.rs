@@ -41,7 +41,7 @@
 //! | free, BIASED or REVOKED | owner = me, UPGRADING, BIASED to REVOKED, less mine | a writer, that then drains the slots | Acquire |
 //! | owner = me, UPGRADING, REVOKED | -REVOKED | the owner, which has seen the slots empty | Relaxed |
 //! | free, PARKED or wakes, no SPIN, HANDOFF, BIASED | readers + 1 | a reader past sleepers, at once | Acquire |
-//! | free, PARKED or wakes, neither BIASED nor REVOKED | owner = me, WRITER, heat = 0 | a writer past sleepers, at once | Acquire |
+//! | free, PARKED or wakes, neither SPIN, BIASED nor REVOKED | owner = me, WRITER, heat = 0 | a writer past sleepers, at once | Acquire |
 //! | no owner | owner = me, less mine | an upgradable reader | Acquire |
 //! | owner = me, no readers, neither BIASED nor REVOKED | WRITER, -UPGRADING | the upgradable reader | Acquire |
 //! | unavailable | +SPIN, BIASED to REVOKED, less mine | a running writer | Relaxed |
@@ -365,11 +365,11 @@ pub(super) fn read_past_sleepers(word: u64) -> Option<u64> {
 }
 
 /// The word after `tid` entered a free lock as the writer, past sleepers; `None` if there are none,
-/// or there is more to it.
+/// or there is more to it: one who passes a spinner may have to say so (`yields::note_steal`).
 #[inline]
 pub(super) fn written_past_sleepers(word: u64, tid: u32) -> Option<u64> {
     let available = is_available(word, Kind::Writer) && !may_be_published(word);
-    let passes = word & (PARKED | WAKES) != 0 && available;
+    let passes = word & (PARKED | WAKES) != 0 && word & SPIN == 0 && available;
     passes.then(|| taken(word, Kind::Writer, tid))
 }
 

@@ -7,12 +7,12 @@
 //! once. A waiter that is woken competes with newcomers for the permit, and waits again if it
 //! loses. ORDERING.md, SE-1.
 
-mod pair;
 mod state;
 pub(crate) mod task;
 
 use super::patience::{do_looks_pay, spin_first};
 use super::pauses::pauses_in;
+use super::yields::{self, Balance};
 use crate::futex::{wait_owing, wake_at};
 use crate::lot::{self, Debt, Ended, Key, Until};
 use crate::prim::atomic::{AtomicU64, Ordering};
@@ -21,6 +21,9 @@ use crate::prim::{adjustable, const_unless_model, spin_loop};
 use crate::sys::clock::{Deadline, monotonic_ns};
 use state::{WAITER, acquired, permits, released, waiters};
 use unstable::PermitWaited;
+
+/// What yields before a sleep came to.
+static BALANCE: Balance = Balance::new();
 
 /// The longest time for which a thread stands back that met another at the word, in nanoseconds.
 const STAND_BACK_NS: u32 = 1_000;
@@ -161,7 +164,7 @@ impl RawSemaphore {
         if spin_first(key, || self.available() != 0, is_alone) && self.take(0) {
             return PermitWaited::Permit;
         }
-        if until.deadline.is_none() && pair::yield_to_other(|| self.take(0)) {
+        if until.deadline.is_none() && yields::once(&BALANCE, || self.take(0)) {
             return PermitWaited::Permit;
         }
         if !mutant::active(Mutant::WaiterUncounted) {

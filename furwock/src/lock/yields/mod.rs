@@ -10,10 +10,18 @@
 //! sleep that they spare; those that return at once burn the processor's time. Where the latter are
 //! in vain again and again, as where sections are long, threads sleep at once.
 //!
-//! Three others yield by rules of their own: a reader that is about to pass sleeping writers
+//! Others yield by rules of their own: a reader that is about to pass sleeping writers
 //! (`rwlock/reader.rs`), a waiter that a condvar's signal woke while its sender held the mutex, and
-//! that has taken the processor from the sender (`to_holder`), and one that waits for a permit on
-//! the only processor (`semaphore/pair.rs`).
+//! that has taken the processor from the sender (`to_holder`); and on the only processor one that
+//! waits for another's answer (`once`), and a lock's spinner (`spinner`).
+
+mod balance;
+mod once;
+mod spinner;
+
+pub(crate) use balance::Balance;
+pub(crate) use once::once;
+pub(super) use spinner::{Spinner, note_steal};
 
 use super::spin::{HOLDER_YIELDS, YIELDS};
 use super::trials;

@@ -1,0 +1,30 @@
+//! A yield before a sleep, where all threads share one processor.
+//!
+//! A thread that waits for another's answer sleeps, and the other wakes it: two calls of the
+//! kernel. On the only processor a waiter may yield instead. Then others run, answer, wait in
+//! their turn and yield: one call each, and nobody has to be woken. A thread that yields goes to
+//! the end of the processor's queue; by the time that it runs again, each of those before it has
+//! done what it could.
+//!
+//! A waiter yields once, and sleeps if that was in vain. Not where it has a deadline: a yield may
+//! last longer.
+
+use super::balance::Balance;
+use super::{may_yield, yield_and};
+use crate::lot;
+
+/// Yields once, if that pays by the `balance` of this kind of waits, and then asks whether what the
+/// caller waits for `has_come`. Returns whether it has.
+///
+/// The caller has no role, and no place in a queue: nothing relies on it.
+pub(crate) fn once(balance: &Balance, has_come: impl FnOnce() -> bool) -> bool {
+    // (A simulation's results may not depend on what another left behind.)
+    if cfg!(any(loom, shuttle, simulated)) || !lot::is_single() || !balance.allows() {
+        return false;
+    }
+    let made = if may_yield() { yield_and(has_come) } else { None };
+    made.is_some_and(|(has_come, took_ns)| {
+        balance.note_yield(has_come, took_ns);
+        has_come
+    })
+}
