@@ -9,6 +9,7 @@ use furwock::lock::{RawBarrier, RawCondvar, RawMutex, RawSemaphore};
 use process::{child, keep_processors};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 const STEPS: usize = 20_000;
 const THREADS: usize = 8;
@@ -128,4 +129,29 @@ fn threads_that_yield_with_a_mutex_do_not_sleep() {
             mutex.unlock();
         });
     });
+}
+
+/// Threads that yield with a mutex and without it might be one another's spinner in twos, and the
+/// others would sleep on.
+#[test]
+fn threads_that_yield_to_one_another_all_get_the_mutex() {
+    let counts = || {
+        keep_processors(1);
+        let (mutex, counts) = (RawMutex::new(), [const { AtomicUsize::new(0) }; THREADS]);
+        let end = Instant::now() + Duration::from_millis(500);
+        in_threads(|at| {
+            while Instant::now() < end {
+                mutex.lock();
+                thread::yield_now();
+                mutex.unlock();
+                thread::yield_now();
+                counts[at].fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let counts = counts.map(AtomicUsize::into_inner);
+        let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+        (100 * least / most) as i32
+    };
+    let percent = child(counts).end();
+    assert!(percent > 20, "one gets the mutex {percent} % as often as another");
 }

@@ -119,7 +119,7 @@ pub(super) struct Contender<'o, L> {
     /// What the word says of this thread.
     role: Role,
     /// It has to share one processor with all others: what is learnt of spinning and processors is
-    /// of no use, and neither are turns, but a rwlock's readers'.
+    /// of no use.
     is_single: bool,
     /// It hasn't begun to spin yet.
     is_new: bool,
@@ -304,13 +304,16 @@ impl<'o, L: Lock> Contender<'o, L> {
 
     /// On the only processor the spinner yields instead of pausing, if that pays, and the lock has
     /// an owner: several may come and go meanwhile. Whether this thread is to look again.
+    ///
+    /// Not while it may ask for a hand-off. And sleepers wait for a turn at most: two threads that
+    /// are each other's spinner would let none be woken.
     fn lets_others_run(&mut self, seen: u64) -> bool {
         let bits = self.lock.bits();
         let may = !bits.is_shared(seen)
-            && seen & bits.promised == 0
-            && (seen & SPIN == 0 || self.role == Role::Spinner)
+            && self.may_spin(seen, false)
             && self.options.are_patient()
-            && self.lock.claimant() != TASK;
+            && self.lock.claimant() != TASK
+            && !(self.queued_ns != 0 && self.has_waited_long());
         if !(may && self.spinner.may_go_on()) {
             return false;
         }
@@ -442,9 +445,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             }
             return self.after_interval();
         };
-        if !self.is_single || self.lock.bits().shared != 0 {
-            self.is_sparse |= turn::begin(&node.notes, self.queued_ns);
-        }
+        self.is_sparse |= turn::begin(&node.notes, self.queued_ns);
         if mutant::active(Mutant::TimedOutWakeDropped) && self.options.deadline.is_some() {
             return Progress::TimedOut;
         }

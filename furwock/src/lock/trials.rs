@@ -19,7 +19,7 @@ const LATE: u32 = 10;
 /// the occasions since the last trial.
 const VAIN: u32 = 0xff;
 const SUSPENDED: u32 = VAIN + 1;
-const ONE_OCCASION: u32 = SUSPENDED << 1;
+pub(super) const ONE_OCCASION: u32 = SUSPENDED << 1;
 
 /// Whether to try, on this occasion, where `enough` times in vain in a row show that it doesn't
 /// pay.

@@ -1,7 +1,7 @@
 //! How long a thread runs past sleepers before it lets one of them have its place.
 //!
 //! A turn begins as a thread comes out of a lock's queue, and is looked at as it meets contention
-//! while others sleep: on one processor, a rwlock's reader's only. How long it is depends on how
+//! while others sleep: on one processor before it yields to them. How long it is depends on how
 //! long the thread waited, if that is known: a rwlock's readers keep no place in the queue.
 
 use super::interval::SPELLS;

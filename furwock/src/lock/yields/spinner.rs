@@ -13,6 +13,7 @@
 use super::balance::{Balance, is_long};
 use super::{may_yield, yield_and};
 use crate::lock::spin::STEALS;
+use crate::lock::trials;
 use crate::lot::{self, Key};
 use crate::prim::atomic::Ordering;
 
@@ -60,11 +61,13 @@ impl Spinner {
     }
 }
 
-/// A thread without a role has taken the lock at `key` past its spinner.
+/// A thread without a role has taken the lock at `key` past its spinner. (Counted by occasions, as
+/// what spells of spinning came to would be: there may be a second processor one day.)
 #[cold]
 pub(in crate::lock) fn note_steal(key: Key) {
     if lot::seems_single() && !cfg!(any(loom, shuttle, simulated)) {
         let steals = &lot::advice(key)[STEALS];
-        steals.store(steals.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        let now = steals.load(Ordering::Relaxed).wrapping_add(trials::ONE_OCCASION);
+        steals.store(now, Ordering::Relaxed);
     }
 }
