@@ -249,7 +249,8 @@ typedef struct furwock_lock_options {
    * How long to wait, from the first sleep on, before asking for a hand-off: the lock then goes
    * to the first waiter in the queue. 0: the plain call's 5 ms. Where a mutex's holders sleep or
    * yield, a thread with 5 ms at most asks as soon as it was woken in vain, or once it was 16
-   * times if the program keeps all its processors busy.
+   * times if the program keeps all its processors busy; with 5 ms not where eight wakes in a row
+   * were in vain.
    */
   uint64_t hand_off_after_ns;
   /**

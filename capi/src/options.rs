@@ -33,7 +33,8 @@ pub struct furwock_lock_options {
     /// How long to wait, from the first sleep on, before asking for a hand-off: the lock then goes
     /// to the first waiter in the queue. 0: the plain call's 5 ms. Where a mutex's holders sleep or
     /// yield, a thread with 5 ms at most asks as soon as it was woken in vain, or once it was 16
-    /// times if the program keeps all its processors busy.
+    /// times if the program keeps all its processors busy; with 5 ms not where eight wakes in a row
+    /// were in vain.
     pub hand_off_after_ns: u64,
     /// FURWOCK_NO_STEAL, FURWOCK_NO_SPIN, FURWOCK_OWNER_DEATH, or none.
     pub flags: c_uint,

@@ -9,6 +9,7 @@
 
 use super::bits::{Bits, Leaves, Role, SPIN, TASK, owner};
 use super::busy;
+use super::naps;
 use super::options::{HAND_OFF_AFTER_NS, How, Options, Status};
 use super::spin::{self, Spin, now_ns};
 use super::surplus;
@@ -20,6 +21,7 @@ use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
 use crate::sys::clock::Deadline;
+use crate::sys::thread::nap_for;
 use core::time::Duration;
 
 /// How often a waiter that asked for it checks whether the lock's owner is alive.
@@ -206,6 +208,9 @@ impl<'o, L: Lock> Contender<'o, L> {
             if may_yield && self.yield_once() {
                 continue;
             }
+            if self.nap() {
+                continue;
+            }
             let may_pass = self.may_pass();
             let waited = self.wait(|word, clean| {
                 let held = !bits.is_available(clean) || mutant::active(Mutant::ParkOnFreeLock);
@@ -232,7 +237,24 @@ impl<'o, L: Lock> Contender<'o, L> {
             spin::changes_hands(self.lock.key());
             let is_free = self.lock.bits().is_available(self.lock.load());
             spin::learn(self.lock.key(), is_free, self.is_sparse);
+            if self.lock.bits().shared == 0 {
+                naps::learn(self.lock.key(), is_free);
+            }
         }
+    }
+
+    /// Sleeps for a while, where wakes are in vain as a rule. Whether it has: this thread keeps the
+    /// wake that was claimed for it, as if it had been slow to look at the lock, and looks now. If
+    /// a signal handler ran, or is to run, it is time to queue, which lets it.
+    fn nap(&self) -> bool {
+        let bits = self.lock.bits();
+        self.role == Role::Woken
+            && self.is_where_wakes_are_in_vain()
+            && self.options.are_patient()
+            && self.lock.load() & bits.promised == 0
+            && naps::are_due(self.lock.key())
+            && !self.has_waited_long()
+            && nap_for(naps::length_ns(now_ns().saturating_sub(self.queued_ns)))
     }
 
     /// Whether this thread, which has just come upon the lock, leaves it to the one that runs
@@ -567,14 +589,20 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// would be kept out. Not where priorities count: the lock would be that of a thread that
     /// others keep from a processor. And not a task, which may not run while its executor waits.
     fn was_woken_in_vain(&self) -> bool {
-        !self.is_single
-            && self.status.sleeps != 0
-            && self.lock.bits().shared == 0
+        self.status.sleeps != 0
+            && self.is_where_wakes_are_in_vain()
             && self.options.hand_off_after_ns <= HAND_OFF_AFTER_NS
+            && (self.status.sleeps >= WAKES_IN_VAIN || !busy::is_busy())
+    }
+
+    /// Whether holders sleep or yield with the lock, a mutex, so that this waiter may do something
+    /// about wakes in vain.
+    fn is_where_wakes_are_in_vain(&self) -> bool {
+        !self.is_single
+            && self.lock.bits().shared == 0
             && !lot::are_there_ranks()
             && self.lock.claimant() != TASK
             && spin::are_holders_off(self.lock.key())
-            && (self.status.sleeps >= WAKES_IN_VAIN || !busy::is_busy())
     }
 
     fn has_waited_long(&self) -> bool {

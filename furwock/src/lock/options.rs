@@ -75,8 +75,9 @@ impl Options {
     /// How long to wait, from the first sleep on, before asking for the lock to be handed over. It
     /// then goes to the first in the queue, and no thread steals it. Asked by a waiter that was
     /// woken and found the lock taken once more. A thread asks at once at a mutex whose holders
-    /// sleep or yield, so that such wakes are the rule, or after 16 of them if the program keeps
-    /// all its processors busy; not with a time above [`HAND_OFF_AFTER`].
+    /// sleep or yield, or after 16 such wakes if the program keeps all its processors busy; not
+    /// with a time above [`HAND_OFF_AFTER`], nor where eight wakes in a row found the mutex taken:
+    /// there it looks now and then until the time has passed.
     #[must_use]
     pub const fn hand_off_after(mut self, time: Duration) -> Self {
         let nanos = time.as_nanos();

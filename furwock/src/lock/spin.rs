@@ -33,8 +33,9 @@ pub(super) const LEARNT_BEFORE: usize = 5;
 /// (`patience`), in a rwlock's what its word looked like (`surplus`); what spells of spinning came
 /// to (`pays`), or on the only processor, where none spins, how often a lock was taken past the
 /// spinner that yields (`yields`); what yields did (`yields`): a rwlock's waiters', or a mutex's to
-/// its holder; in a mutex's what signals did that woke their waiter at once (`balance`); and in a
-/// rwlock's how often nobody was inside (`sharing`).
+/// its holder; in a mutex's what signals did that woke their waiter at once (`balance`), and how
+/// many wakes in a row were in vain (`naps`); and in a rwlock's how often nobody was inside
+/// (`sharing`).
 const WAKES_AHEAD: usize = 0;
 pub(super) const LOOKS: usize = 1;
 pub(super) const CROWDING: usize = 1;
@@ -44,6 +45,7 @@ pub(super) const YIELDS: usize = 3;
 pub(super) const HOLDER_YIELDS: usize = 3;
 pub(super) const SIGNALS: usize = 4;
 pub(super) const SHARING: usize = 5;
+pub(super) const VAIN_WAKES: usize = 5;
 
 /// The most wakes that are on their way to a lock at once, and for each processor.
 pub(super) const MOST_AHEAD: u32 = 127;
@@ -218,7 +220,7 @@ impl Spin {
     fn learn(&self, rewarded: bool) {
         if self.is_paid && !cfg!(any(loom, shuttle)) {
             let learnt = &lot::advice(self.key)[SPINNING];
-            trials::learn(learnt, rewarded);
+            trials::learn_slowly(learnt, rewarded);
             if !rewarded && !self.saw_others {
                 trials::suspend(learnt);
             }

@@ -4,7 +4,8 @@
 //! A bucket keeps the outcomes, in a word of its advice. At first, and as long as it pays, it is
 //! tried each time. Once it was in vain so many times in a row as the caller says, it is tried now
 //! and then only, and more rarely with each trial that fails. A trial that is rewarded brings all
-//! back.
+//! back; or, where one in vain costs far more than a reward brings (`learn_slowly`), for as long as
+//! none is in vain, and what had been learnt is unlearnt by and by.
 //!
 //! A thread that sees that nothing is to be had before something has happened may suspend the
 //! trials until then.
@@ -15,11 +16,19 @@ use crate::prim::atomic::{AtomicU32, Ordering};
 /// log2 of how many occasions there are between two trials, at most.
 const LATE: u32 = 10;
 
-/// In the word: how many times in a row it was in vain; whether trials are suspended; above that,
-/// the occasions since the last trial.
+/// In the word: how many times in a row it was in vain; whether trials are suspended; of slow
+/// learners, the rewards since then, by which one time after the other is unlearnt; above that, the
+/// occasions since the last trial.
 const VAIN: u32 = 0xff;
 const SUSPENDED: u32 = VAIN + 1;
-pub(super) const ONE_OCCASION: u32 = SUSPENDED << 1;
+const ONE_REWARD: u32 = SUSPENDED << 1;
+const REWARDS: u32 = 0xf * ONE_REWARD;
+pub(super) const ONE_OCCASION: u32 = ONE_REWARD << 4;
+
+/// So many rewards in a row unlearn one time in vain.
+const UNLEARNS: u32 = 8;
+/// So few times in vain are unlearnt by one reward.
+const FEW: u32 = 2;
 
 /// Whether to try, on this occasion, where `enough` times in vain in a row show that it doesn't
 /// pay.
@@ -42,6 +51,15 @@ pub(super) fn are_rewarded(learnt: &AtomicU32) -> bool {
 pub(super) fn learn(learnt: &AtomicU32, rewarded: bool) {
     let word = learnt.load(Ordering::Relaxed);
     let new = after_trial(word, rewarded);
+    if new != word {
+        learnt.store(new, Ordering::Relaxed);
+    }
+}
+
+/// The same, so that a mixture of rewards and times in vain makes trials rare.
+pub(super) fn learn_slowly(learnt: &AtomicU32, rewarded: bool) {
+    let word = learnt.load(Ordering::Relaxed);
+    let new = after_slow_trial(word, rewarded);
     if new != word {
         learnt.store(new, Ordering::Relaxed);
     }
@@ -70,7 +88,7 @@ fn after_occasion(word: u32, enough: u32) -> (bool, u32) {
     if word & SUSPENDED != 0 {
         return (false, word);
     }
-    if vain < enough {
+    if vain < enough || word & REWARDS != 0 {
         return (true, word);
     }
     let late = adjustable!(LATE, SpinTrials);
@@ -86,6 +104,17 @@ fn after_trial(word: u32, rewarded: bool) -> u32 {
         (false, vain) if vain == adjustable!(LATE, SpinTrials) => word & (VAIN | SUSPENDED),
         (false, _) => (word & (VAIN | SUSPENDED)) + 1,
     }
+}
+
+/// The same of a slow learner's.
+fn after_slow_trial(word: u32, rewarded: bool) -> u32 {
+    let vain = word & VAIN;
+    if !rewarded || vain <= FEW {
+        return after_trial(word & !REWARDS, rewarded);
+    }
+    let rewards = (word & REWARDS) / ONE_REWARD;
+    let (vain, rewards) = if rewards == UNLEARNS { (vain - 1, 1) } else { (vain, rewards + 1) };
+    vain | (word & SUSPENDED) | (rewards * ONE_REWARD)
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -145,5 +174,50 @@ mod tests {
             assert_eq!(trials_on(1, false, &mut word), 1);
             assert_eq!(trials_on(1, true, &mut word), 1);
         }
+    }
+
+    /// How many of so many occasions are trials of a slow learner.
+    fn slow_trials(occasions: u32, word: &mut u32, mut rewarded: impl FnMut(u32) -> bool) -> u32 {
+        let mut made = 0;
+        for _ in 0..occasions {
+            let (is_due, after) = after_occasion(*word, ENOUGH);
+            *word = after;
+            if is_due {
+                made += 1;
+                *word = after_slow_trial(after, rewarded(made));
+            }
+        }
+        made
+    }
+
+    #[test]
+    fn a_slow_learner_makes_few_trials_where_a_fourth_is_in_vain() {
+        // Three in a row.
+        let rewarded = |made: u32| made % 12 > 2;
+        let (mut slow, mut made) = (0, 0);
+        slow_trials(100_000, &mut slow, rewarded);
+        made += slow_trials(100_000, &mut slow, rewarded);
+        assert!(made < 1_000, "{made} on 100,000 occasions");
+    }
+
+    #[test]
+    fn a_slow_learner_tries_where_hardly_any_is_in_vain() {
+        let mut word = 0;
+        let made = slow_trials(100_000, &mut word, |made| made % 100 != 0);
+        assert_eq!(made, 100_000);
+        // Two in a row.
+        let made = slow_trials(100_000, &mut word, |made| made % 1_000 > 1);
+        assert!(made > 90_000, "{made} on 100,000 occasions");
+    }
+
+    #[test]
+    fn a_slow_learner_soon_forgets_times_in_vain() {
+        let mut word = 0;
+        slow_trials(100_000, &mut word, |_| false);
+        assert_eq!(in_vain(&AtomicU32::new(word)), LATE);
+        while slow_trials(1, &mut word, |_| true) == 0 {}
+        assert!(in_vain(&AtomicU32::new(word)) == LATE && word & REWARDS != 0);
+        assert_eq!(slow_trials(UNLEARNS * LATE, &mut word, |_| true), UNLEARNS * LATE);
+        assert_eq!(word, 0);
     }
 }
