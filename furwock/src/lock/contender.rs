@@ -21,7 +21,6 @@ use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
 use crate::sys::clock::Deadline;
-use crate::sys::thread::nap_for;
 use core::time::Duration;
 
 /// How often a waiter that asked for it checks whether the lock's owner is alive.
@@ -137,6 +136,8 @@ pub(super) struct Contender<'o, L> {
     check_parked: bool,
     /// How often it has stepped back.
     steps_back: u32,
+    /// It has napped since it was woken, just now.
+    has_napped: bool,
     /// How it yields on the only processor.
     spinner: yields::Spinner,
     /// How the lock was taken, once it is.
@@ -157,6 +158,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             yields: Yields::None,
             check_parked: false,
             steps_back: 0,
+            has_napped: false,
             spinner: yields::Spinner::new(),
             // A caller that may not steal takes a lock that no other thread is about to take.
             status: Status::new(if options.steal { How::Stolen } else { How::Fast }),
@@ -231,14 +233,22 @@ impl<'o, L: Lock> Contender<'o, L> {
         }
     }
 
-    /// Notes how a waiter that was woken finds the lock.
+    /// Notes how a waiter that was woken finds the lock, or that has napped.
     pub(super) fn learn(&self) {
-        if self.role == Role::Woken && !self.is_single {
-            spin::changes_hands(self.lock.key());
-            let is_free = self.lock.bits().is_available(self.lock.load());
-            spin::learn(self.lock.key(), is_free, self.is_sparse);
-            if self.lock.bits().shared == 0 {
-                naps::learn(self.lock.key(), is_free);
+        if self.role != Role::Woken || self.is_single {
+            return;
+        }
+        let key = self.lock.key();
+        let is_free = self.lock.bits().is_available(self.lock.load());
+        if !self.has_napped {
+            spin::changes_hands(key);
+            spin::learn(key, is_free, self.is_sparse);
+        }
+        if self.is_where_wakes_are_in_vain() {
+            match (is_free, self.has_napped) {
+                (true, _) => naps::forget(key),
+                (false, false) => naps::note_wake_in_vain(key),
+                (false, true) => {}
             }
         }
     }
@@ -246,15 +256,18 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// Sleeps for a while, where wakes are in vain as a rule. Whether it has: this thread keeps the
     /// wake that was claimed for it, as if it had been slow to look at the lock, and looks now. If
     /// a signal handler ran, or is to run, it is time to queue, which lets it.
-    fn nap(&self) -> bool {
-        let bits = self.lock.bits();
-        self.role == Role::Woken
+    fn nap(&mut self) -> bool {
+        let Options { hand_off_after_ns, owner_death, .. } = *self.options;
+        let may = self.role == Role::Woken
             && self.is_where_wakes_are_in_vain()
             && self.options.are_patient()
-            && self.lock.load() & bits.promised == 0
+            && hand_off_after_ns == HAND_OFF_AFTER_NS
+            && !owner_death
+            && self.lock.load() & self.lock.bits().promised == 0
             && naps::are_due(self.lock.key())
-            && !self.has_waited_long()
-            && nap_for(naps::length_ns(now_ns().saturating_sub(self.queued_ns)))
+            && !self.has_waited_long();
+        self.has_napped = may && naps::nap(self.lock.key(), self.queued_ns);
+        self.has_napped
     }
 
     /// Whether this thread, which has just come upon the lock, leaves it to the one that runs

@@ -1,69 +1,155 @@
 //! Naps of a mutex's waiter that is woken in vain.
 //!
-//! Where holders sleep or yield with the lock and take it anew as soon as they have released it,
-//! each waiter that a release wakes finds it held: a wake, two switches and a sleep for nothing. A
-//! waiter that is woken so, after others before it, goes on to sleep, but by the clock and not in
-//! the queue. It keeps the wake that was claimed for it, so that no release wakes another while it
-//! naps; when it looks again the lock may be free. Else it naps again, until it asks for the
-//! hand-off.
+//! Where holders yield with the lock, or sleep for short, and take it anew as soon as they have
+//! released it, each waiter that a release wakes finds it held: a wake, two switches and a sleep
+//! for nothing, again and again. A waiter that is woken so, after others before it, goes on to
+//! sleep, but by the clock and not in the queue. It keeps the wake that was claimed for it, so that
+//! no release wakes another while it naps; when it looks again the lock may be free. Else it naps
+//! again, until it asks for the hand-off.
 //!
 //! If the lock becomes free for good meanwhile, it stays so for the rest of the nap. So a nap is no
-//! longer than the waiter has waited already, and 0.8 ms at most; and one that finds the lock free
+//! longer than the waiter has waited already, and 0.8 ms at most; and one that finds the lock free,
+//! or that ends far too late, as where timers are coarse or another program wants the processor,
 //! ends them all at that lock, until so many wakes in a row have been in vain again.
 
 use super::spin::VAIN_WAKES;
 use crate::lot::{self, Key};
 use crate::prim::atomic::Ordering;
+use crate::sys::clock::monotonic_ns;
+use crate::sys::thread::{nap_for, slot};
 
 /// So many wakes in vain, in a row until now, show that the next ones are in vain, too.
 const ENOUGH: u32 = 8;
+/// So many count, at most.
+const MOST: u32 = 12;
+
+/// Wakes in vain count that come within this time of the one before, about the longest spell of
+/// spinning. Where sections are longer, wakes in vain cost little beside them.
+const FREQUENT_US: u32 = 100;
 
 /// The kernel's timers may be late by as much, unless a thread asks for better ones.
 const LEAST_NS: u64 = 50_000;
 /// A part of what a waiter waits before it asks for the hand-off.
 const MOST_NS: u64 = 800_000;
+/// A nap that takes so many times as long is far too late.
+const LATE: u64 = 4;
 
-/// Notes how a woken waiter finds the mutex at `key`.
-pub(super) fn learn(key: Key, is_free: bool) {
-    let in_vain = &lot::advice(key)[VAIN_WAKES];
-    let seen = in_vain.load(Ordering::Relaxed);
-    let new = if is_free { 0 } else { (seen + 1).min(ENOUGH) };
-    if new != seen {
-        in_vain.store(new, Ordering::Relaxed);
+/// In a bucket's word: how many wakes in a row were in vain, and when the last was, in
+/// microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Learnt {
+    in_vain: u32,
+    at_us: u32,
+}
+
+const COUNT_BITS: u32 = 4;
+const TIME: u32 = u32::MAX >> COUNT_BITS;
+
+impl Learnt {
+    fn from_word(word: u32) -> Self {
+        Self { in_vain: word & ((1 << COUNT_BITS) - 1), at_us: word >> COUNT_BITS }
+    }
+
+    fn to_word(self) -> u32 {
+        self.in_vain | self.at_us << COUNT_BITS
+    }
+
+    /// After another wake in vain at `now_us`. (The time of the word repeats itself after minutes.)
+    fn after(self, now_us: u32) -> Self {
+        let now_us = now_us & TIME;
+        let is_frequent = now_us.wrapping_sub(self.at_us) & TIME <= FREQUENT_US;
+        let in_vain =
+            if is_frequent { (self.in_vain + 1).min(MOST) } else { self.in_vain.saturating_sub(1) };
+        Self { in_vain, at_us: now_us }
+    }
+}
+
+/// Notes that a waiter of the mutex at `key` was woken in vain.
+pub(super) fn note_wake_in_vain(key: Key) {
+    let word = &lot::advice(key)[VAIN_WAKES];
+    let learnt = Learnt::from_word(word.load(Ordering::Relaxed));
+    word.store(learnt.after((monotonic_ns() / 1_000) as u32).to_word(), Ordering::Relaxed);
+}
+
+/// Notes that one found it free, or may not have found it so for too long.
+pub(super) fn forget(key: Key) {
+    let word = &lot::advice(key)[VAIN_WAKES];
+    if Learnt::from_word(word.load(Ordering::Relaxed)).in_vain != 0 {
+        word.store(0, Ordering::Relaxed);
     }
 }
 
 /// Whether waiters of the mutex at `key` nap.
 pub(super) fn are_due(key: Key) -> bool {
-    // (A model has no time.)
-    !cfg!(any(loom, shuttle)) && lot::advice(key)[VAIN_WAKES].load(Ordering::Relaxed) >= ENOUGH
+    let word = lot::advice(key)[VAIN_WAKES].load(Ordering::Relaxed);
+    Learnt::from_word(word).in_vain >= ENOUGH
+}
+
+/// Naps, at the mutex at `key`, of a waiter that is queued since `queued_ns`. False if it ended
+/// otherwise than it should, as by a signal handler, or if a handler waits for the thread's call to
+/// end (`signals`).
+pub(super) fn nap(key: Key, queued_ns: u64) -> bool {
+    if slot().has_signals.get() {
+        return false;
+    }
+    let began_ns = monotonic_ns();
+    let length_ns = length_ns(began_ns.saturating_sub(queued_ns));
+    let was_undisturbed = nap_for(length_ns as u32);
+    let took_ns = monotonic_ns().saturating_sub(began_ns);
+    if took_ns > LATE * length_ns {
+        forget(key);
+    }
+    was_undisturbed && (length_ns..=LATE * length_ns).contains(&took_ns)
 }
 
 /// How long the next nap is of a waiter that has waited for so long, in nanoseconds.
-pub(super) fn length_ns(waited_ns: u64) -> u32 {
-    waited_ns.clamp(LEAST_NS, MOST_NS) as u32
+fn length_ns(waited_ns: u64) -> u64 {
+    waited_ns.clamp(LEAST_NS, MOST_NS)
 }
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(all(test, not(any(loom, shuttle, simulated))))]
 mod tests {
     use super::*;
 
+    fn after(wakes: u32, apart_us: u32) -> Learnt {
+        let first = Learnt { in_vain: 0, at_us: TIME - 1 };
+        (1..=wakes)
+            .fold(first, |learnt, wake| learnt.after(first.at_us.wrapping_add(wake * apart_us)))
+    }
+
     #[test]
-    fn naps_are_due_after_enough_wakes_in_vain_in_a_row() {
-        let place = 0_u64;
-        let key = Key::mutex(core::ptr::from_ref(&place).addr());
-        let are_due_after = |in_vain: u32| {
-            learn(key, true);
-            (0..in_vain).for_each(|_| learn(key, false));
-            are_due(key)
-        };
-        // (Another test's lock may be in the same bucket.)
-        let mut tries = (0..100).map(|_| {
-            [0, ENOUGH - 1, ENOUGH, 1_000].map(are_due_after) == [false, false, true, true]
+    fn frequent_wakes_in_vain_count() {
+        assert_eq!(after(3, 1).in_vain, 3);
+        assert_eq!(after(1_000, FREQUENT_US).in_vain, MOST);
+        assert_eq!(after(1_000, FREQUENT_US + 1).in_vain, 0);
+        let rare = after(1_000, 1).after(TIME / 2);
+        assert_eq!(rare.in_vain, MOST - 1);
+        assert_eq!(Learnt::from_word(rare.to_word()), rare);
+    }
+
+    /// Calls `test` with a mutex's key, of which nothing is known. (Locks of tests that run beside
+    /// it may share the bucket, and then it is called again.)
+    fn with_key(test: impl Fn(Key) -> bool) {
+        let places = [0_u64; 64];
+        let key = |place| Key::mutex(core::ptr::from_ref::<u64>(place).addr());
+        assert!(places.iter().map(key).any(|key| {
+            lot::advice(key)[VAIN_WAKES].store(0, Ordering::Relaxed);
+            test(key)
+        }));
+    }
+
+    #[test]
+    fn naps_are_due_after_enough_wakes_in_vain_until_the_lock_is_found_free() {
+        with_key(|key| {
+            let mut due = false;
+            for _ in 0..100 * ENOUGH {
+                note_wake_in_vain(key);
+                due |= are_due(key);
+            }
+            let was_due = due;
+            forget(key);
+            was_due && !are_due(key)
         });
-        assert!(tries.any(|as_expected| as_expected));
-        learn(key, true);
-        assert!(!are_due(key));
     }
 
     #[test]
@@ -74,7 +160,15 @@ mod tests {
             (MOST_NS - 1, MOST_NS - 1),
             (u64::MAX, MOST_NS),
         ] {
-            assert_eq!(u64::from(length_ns(waited_ns)), nap_ns);
+            assert_eq!(length_ns(waited_ns), nap_ns);
         }
+    }
+
+    #[test]
+    fn a_nap_lasts() {
+        with_key(|key| {
+            let began_ns = monotonic_ns();
+            nap(key, began_ns) && monotonic_ns() - began_ns >= LEAST_NS
+        });
     }
 }
