@@ -1,12 +1,13 @@
 //! libc's `syscall`, for futex(2): libstdc++'s atomic waits, Rust's std and many custom locks call
 //! it by number.
 //!
-//! A wait that the kernel would refuse, since its word holds another value, is refused here. All
-//! other calls go to glibc's `syscall`, by a jump with all registers and the stack unchanged where
-//! nothing is to be looked at, so that nothing about them can differ. In particular threads sleep
-//! and are woken in the kernel, where they meet threads that wait or wake with a system call of
-//! their own. Calls that may give a thread a real-time priority are noted if they succeed
-//! (`priority`), and so are those that enter a sandbox (`sandbox`).
+//! A wait that the kernel would refuse, since its word holds another value, is refused here; where
+//! all threads share one processor, one that would sleep lets the others run first. All other calls
+//! go to glibc's `syscall`, by a jump with all registers and the stack unchanged where nothing is
+//! to be looked at, so that nothing about them can differ. In particular threads sleep and are
+//! woken in the kernel, where they meet threads that wait or wake with a system call of their own.
+//! Calls that may give a thread a real-time priority are noted if they succeed (`priority`), and so
+//! are those that enter a sandbox (`sandbox`).
 
 use crate::recording::{self, Ended, Kind, Wait};
 use crate::{glibc, priority, sandbox};
