@@ -167,6 +167,21 @@ pub(super) fn yield_and(take: impl FnOnce() -> bool) -> Option<(bool, u64)> {
     Some((take(), took_ns))
 }
 
+/// Whether a wait on the only processor is to yield, by the `balance` of its kind. Asked last, by a
+/// caller that nothing else keeps from it.
+fn pays_by(balance: &Balance) -> bool {
+    // (A simulation's results may not depend on what another left behind.)
+    !cfg!(simulated) && may_yield() && balance.allows()
+}
+
+/// Yields once, notes in the `balance` whether it `was_of_use`, and returns that, and whether
+/// another program had a time slice; `None` if it couldn't be made.
+fn yield_by(balance: &Balance, was_of_use: impl FnOnce() -> bool) -> Option<(bool, bool)> {
+    let (was_of_use, took_ns) = yield_and(was_of_use)?;
+    balance.note_yield(was_of_use, took_ns);
+    Some((was_of_use, balance::is_long(took_ns)))
+}
+
 fn are_enough(yields: u32, most: u32, lasted_ns: u64) -> bool {
     yields >= most || lasted_ns >= adjustable!(MOST_NS, YieldTime)
 }

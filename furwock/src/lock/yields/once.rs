@@ -10,7 +10,7 @@
 //! last longer.
 
 use super::balance::Balance;
-use super::{may_yield, yield_and};
+use super::{pays_by, yield_by};
 use crate::lot;
 
 /// Yields once, if that pays by the `balance` of this kind of waits, and then asks whether what the
@@ -18,13 +18,7 @@ use crate::lot;
 ///
 /// The caller has no role, and no place in a queue: nothing relies on it.
 pub(crate) fn once(balance: &Balance, has_come: impl FnOnce() -> bool) -> bool {
-    // (A simulation's results may not depend on what another left behind.)
-    if cfg!(any(loom, shuttle, simulated)) || !lot::is_single() || !balance.allows() {
-        return false;
-    }
-    let made = if may_yield() { yield_and(has_come) } else { None };
-    made.is_some_and(|(has_come, took_ns)| {
-        balance.note_yield(has_come, took_ns);
-        has_come
-    })
+    lot::is_single()
+        && pays_by(balance)
+        && yield_by(balance, has_come).is_some_and(|(has_come, _)| has_come)
 }

@@ -10,8 +10,8 @@
 //! it wasn't. The word looks the same before and after: so those that take a free lock past a
 //! spinner say so, in the bucket (`note_steal`).
 
-use super::balance::{Balance, is_long};
-use super::{may_yield, yield_and};
+use super::balance::Balance;
+use super::{pays_by, yield_by};
 use crate::lock::spin::STEALS;
 use crate::lock::trials;
 use crate::lot::{self, Key};
@@ -36,14 +36,11 @@ impl Spinner {
     /// Whether the waiter may yield once more. Asked last, by a caller that nothing else keeps from
     /// it.
     pub(in crate::lock) fn may_go_on(&mut self) -> bool {
-        // (A simulation's results may not depend on what another left behind.)
-        if self.left == 0 || cfg!(simulated) || !may_yield() {
-            return false;
-        }
-        if !BALANCE.allows() {
+        let may = self.left != 0 && pays_by(&BALANCE);
+        if !may {
             self.left = 0;
         }
-        self.left != 0
+        may
     }
 
     /// Lets others run, as the spinner for the lock at `key`. It was the last time unless they have
@@ -51,13 +48,10 @@ impl Spinner {
     pub(in crate::lock) fn go_on(&mut self, key: Key, is_free: impl FnOnce() -> bool) {
         let steals = || lot::advice(key)[STEALS].load(Ordering::Relaxed);
         let before = steals();
-        let Some((is_free, took_ns)) = yield_and(is_free) else {
-            self.left = 0;
-            return;
+        self.left = match yield_by(&BALANCE, || is_free() || steals() != before) {
+            Some((true, false)) => self.left - 1,
+            _ => 0,
         };
-        let was_of_use = is_free || steals() != before;
-        BALANCE.note_yield(was_of_use, took_ns);
-        self.left = if !was_of_use || is_long(took_ns) { 0 } else { self.left - 1 };
     }
 }
 
