@@ -66,6 +66,8 @@ pub(super) struct Probing {
     /// For how much longer as long as the lock has one owner: one whose section is long. A spinner
     /// that others are ahead of again and again had better sleep.
     pub(super) longer_ns: u64,
+    /// Whether waiters spin for a part of that time (`SHORT`) where whole spells are made seldom.
+    pub(super) is_cut_short: bool,
     /// What a simulation calls these constants.
     #[cfg(simulated)]
     pub(super) spin: Constant,
@@ -132,6 +134,11 @@ pub(super) const IN_VAIN: u32 = 2;
 /// So many spells in vain in a row show that the holder is off its processor as a rule.
 const HOLDERS_OFF: u32 = 6;
 
+/// Where sections are short and a part of the spells is in vain all the same, as a thread that is
+/// inside has lost its processor, nearly all rewards come at the start of a spell: within such a
+/// part of it. (docs/experiments.md, "Spells that are cut short".)
+const SHORT: u64 = 16;
+
 /// One spell of spinning.
 pub(super) struct Spin {
     key: Key,
@@ -147,6 +154,8 @@ pub(super) struct Spin {
     times_look: bool,
     /// It was asked whether pauses pay, and may pause: what it comes to is learnt.
     is_paid: bool,
+    /// It is cut short, and nothing is learnt from it.
+    is_short: bool,
     /// The owner that was seen last, and whether there was another before.
     owner: u32,
     saw_others: bool,
@@ -164,6 +173,7 @@ impl Spin {
             is_timed: false,
             times_look: false,
             is_paid: false,
+            is_short: false,
             owner: 0,
             saw_others: false,
         }
@@ -202,8 +212,22 @@ impl Spin {
         }
         self.saw_others |= self.is_paid && owner != self.owner;
         self.owner = owner;
-        self.is_paid = self.is_paid || pays(self.key);
-        self.is_paid
+        if !self.is_paid && !self.is_short {
+            self.is_paid = pays(self.key);
+            self.is_short = !self.is_paid && self.pays_if_short();
+        }
+        self.is_paid || self.is_short
+    }
+
+    fn pays_if_short(&self) -> bool {
+        let may_pay = self.probing.is_cut_short && !lot::is_single();
+        may_pay && trials::are_some_rewarded(&lot::advice(self.key)[SPINNING])
+    }
+
+    /// For how long it looks at the lock, in nanoseconds.
+    fn length_ns(&self) -> u64 {
+        let whole_ns = self.probing.spin_ns();
+        if self.is_short { whole_ns / SHORT } else { whole_ns }
     }
 
     /// The lock was seen free: the pauses, if there were any, have paid.
@@ -220,7 +244,7 @@ impl Spin {
     fn learn(&self, rewarded: bool) {
         if self.is_paid && !cfg!(any(loom, shuttle)) {
             let learnt = &lot::advice(self.key)[SPINNING];
-            trials::learn_slowly(learnt, rewarded);
+            trials::learn_by_share(learnt, rewarded);
             if !rewarded && !self.saw_others {
                 trials::suspend(learnt);
             }
@@ -283,9 +307,9 @@ impl Spin {
         }
         let now = monotonic_ns();
         if self.ends_ns == 0 {
-            self.ends_ns = now + self.probing.spin_ns();
+            self.ends_ns = now + self.length_ns();
         }
-        let longer_ns = if self.saw_others { 0 } else { self.probing.longer_ns() };
+        let longer_ns = if self.saw_others || self.is_short { 0 } else { self.probing.longer_ns() };
         let goes_on = now < self.ends_ns + longer_ns;
         if !goes_on {
             self.learn(false);
@@ -441,6 +465,7 @@ mod tests {
     static PLAIN: Probing = Probing {
         spin_ns: 25_000,
         longer_ns: 0,
+        is_cut_short: false,
         #[cfg(simulated)]
         spin: Constant::MutexSpin,
         #[cfg(simulated)]

@@ -4,8 +4,8 @@
 //! A bucket keeps the outcomes, in a word of its advice. At first, and as long as it pays, it is
 //! tried each time. Once it was in vain so many times in a row as the caller says, it is tried now
 //! and then only, and more rarely with each trial that fails. A trial that is rewarded brings all
-//! back; or, where one in vain costs far more than a reward brings (`learn_slowly`), for as long as
-//! none is in vain, and what had been learnt is unlearnt by and by.
+//! back; or, where too large a share of the trials is in vain (`learn_by_share`), for as long as
+//! none is in vain.
 //!
 //! A thread that sees that nothing is to be had before something has happened may suspend the
 //! trials until then.
@@ -16,19 +16,23 @@ use crate::prim::atomic::{AtomicU32, Ordering};
 /// log2 of how many occasions there are between two trials, at most.
 const LATE: u32 = 10;
 
-/// In the word: how many times in a row it was in vain; whether trials are suspended; of slow
-/// learners, the rewards since then, by which one time after the other is unlearnt; above that, the
-/// occasions since the last trial.
+/// In the word: how many times in a row it was in vain; whether trials are suspended; of those that
+/// learn by their share, whether one was rewarded since, and a moving average of the share that was
+/// in vain; above that, the occasions since the last trial.
 const VAIN: u32 = 0xff;
 const SUSPENDED: u32 = VAIN + 1;
-const ONE_REWARD: u32 = SUSPENDED << 1;
-const REWARDS: u32 = 0xf * ONE_REWARD;
-pub(super) const ONE_OCCASION: u32 = ONE_REWARD << 4;
+const REWARDED: u32 = SUSPENDED << 1;
+const ONE_OF_SHARE: u32 = REWARDED << 1;
+const WHOLE: u32 = 511;
+const SHARE: u32 = WHOLE * ONE_OF_SHARE;
+pub(super) const ONE_OCCASION: u32 = ONE_OF_SHARE << 9;
 
-/// So many rewards in a row unlearn one time in vain.
-const UNLEARNS: u32 = 8;
-/// So few times in vain are unlearnt by one reward.
-const FEW: u32 = 2;
+/// The average is of so many trials.
+const AVERAGED: u32 = 32;
+/// More than that is too large a share, in hundredths.
+const TOO_MANY: u32 = 40;
+/// And of so much, trials are in vain as a rule.
+const MOST: u32 = 75;
 
 /// Whether to try, on this occasion, where `enough` times in vain in a row show that it doesn't
 /// pay.
@@ -44,7 +48,13 @@ pub(super) fn are_due(learnt: &AtomicU32, enough: u32) -> bool {
 /// Whether the last trial was rewarded, as far as is known, and none is suspended: then any may be
 /// made, and its reward needn't be noted.
 pub(super) fn are_rewarded(learnt: &AtomicU32) -> bool {
-    learnt.load(Ordering::Relaxed) == 0
+    learnt.load(Ordering::Relaxed) & !SHARE == 0
+}
+
+/// Whether none is suspended, and a good part of those that there were has been rewarded.
+pub(super) fn are_some_rewarded(learnt: &AtomicU32) -> bool {
+    let word = learnt.load(Ordering::Relaxed);
+    word & SUSPENDED == 0 && share_in_vain(word) < WHOLE * MOST / 100
 }
 
 /// Notes what a trial came to.
@@ -56,10 +66,10 @@ pub(super) fn learn(learnt: &AtomicU32, rewarded: bool) {
     }
 }
 
-/// The same, so that a mixture of rewards and times in vain makes trials rare.
-pub(super) fn learn_slowly(learnt: &AtomicU32, rewarded: bool) {
+/// The same, so that a reward doesn't bring all back where too large a share is in vain.
+pub(super) fn learn_by_share(learnt: &AtomicU32, rewarded: bool) {
     let word = learnt.load(Ordering::Relaxed);
-    let new = after_slow_trial(word, rewarded);
+    let new = after_trial_by_share(word, rewarded);
     if new != word {
         learnt.store(new, Ordering::Relaxed);
     }
@@ -88,13 +98,13 @@ fn after_occasion(word: u32, enough: u32) -> (bool, u32) {
     if word & SUSPENDED != 0 {
         return (false, word);
     }
-    if vain < enough || word & REWARDS != 0 {
+    if vain < enough || word & REWARDED != 0 {
         return (true, word);
     }
     let late = adjustable!(LATE, SpinTrials);
     let trial_in = if vain < late { vain + 1 } else { late };
     let is_trial = word / ONE_OCCASION >= 1 << trial_in;
-    (is_trial, if is_trial { vain } else { word + ONE_OCCASION })
+    (is_trial, if is_trial { word & (VAIN | SHARE) } else { word + ONE_OCCASION })
 }
 
 /// The word after a trial that was rewarded, or in vain.
@@ -106,15 +116,23 @@ fn after_trial(word: u32, rewarded: bool) -> u32 {
     }
 }
 
-/// The same of a slow learner's.
-fn after_slow_trial(word: u32, rewarded: bool) -> u32 {
-    let vain = word & VAIN;
-    if !rewarded || vain <= FEW {
-        return after_trial(word & !REWARDS, rewarded);
-    }
-    let rewards = (word & REWARDS) / ONE_REWARD;
-    let (vain, rewards) = if rewards == UNLEARNS { (vain - 1, 1) } else { (vain, rewards + 1) };
-    vain | (word & SUSPENDED) | (rewards * ONE_REWARD)
+/// The same, by the share.
+fn after_trial_by_share(word: u32, rewarded: bool) -> u32 {
+    let share = share_in_vain(word);
+    let share = match rewarded {
+        true => share - share / AVERAGED,
+        false => share + (WHOLE - share) / AVERAGED,
+    };
+    let new = if rewarded && share >= WHOLE * TOO_MANY / 100 {
+        (word & (VAIN | SUSPENDED)) | REWARDED
+    } else {
+        after_trial(word, rewarded)
+    };
+    new | (share * ONE_OF_SHARE)
+}
+
+fn share_in_vain(word: u32) -> u32 {
+    (word & SHARE) / ONE_OF_SHARE
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -176,48 +194,66 @@ mod tests {
         }
     }
 
-    /// How many of so many occasions are trials of a slow learner.
-    fn slow_trials(occasions: u32, word: &mut u32, mut rewarded: impl FnMut(u32) -> bool) -> u32 {
+    /// How many of so many occasions are trials, by the share.
+    fn trials_by_share(
+        occasions: u32,
+        word: &mut u32,
+        mut rewarded: impl FnMut(u32) -> bool,
+    ) -> u32 {
         let mut made = 0;
         for _ in 0..occasions {
             let (is_due, after) = after_occasion(*word, ENOUGH);
             *word = after;
             if is_due {
                 made += 1;
-                *word = after_slow_trial(after, rewarded(made));
+                *word = after_trial_by_share(after, rewarded(made));
             }
         }
         made
     }
 
     #[test]
-    fn a_slow_learner_makes_few_trials_where_a_fourth_is_in_vain() {
-        // Three in a row.
-        let rewarded = |made: u32| made % 12 > 2;
-        let (mut slow, mut made) = (0, 0);
-        slow_trials(100_000, &mut slow, rewarded);
-        made += slow_trials(100_000, &mut slow, rewarded);
-        assert!(made < 1_000, "{made} on 100,000 occasions");
+    fn trials_become_rare_where_half_of_them_are_in_vain() {
+        // Two in a row, and four.
+        for (period, vain) in [(4, 2), (8, 4), (3, 2)] {
+            let (mut word, rewarded) = (0, |made: u32| made % period >= vain);
+            trials_by_share(100_000, &mut word, rewarded);
+            let made = trials_by_share(100_000, &mut word, rewarded);
+            assert!(made < 2_000, "{made} on 100,000 occasions");
+            assert!(share_in_vain(word) > WHOLE * TOO_MANY / 100);
+        }
     }
 
     #[test]
-    fn a_slow_learner_tries_where_hardly_any_is_in_vain() {
-        let mut word = 0;
-        let made = slow_trials(100_000, &mut word, |made| made % 100 != 0);
-        assert_eq!(made, 100_000);
-        // Two in a row.
-        let made = slow_trials(100_000, &mut word, |made| made % 1_000 > 1);
-        assert!(made > 90_000, "{made} on 100,000 occasions");
+    fn trials_go_on_where_a_fifth_of_them_is_in_vain() {
+        // One at a time, and two in a row.
+        for (period, vain, least) in [(5, 1, 100_000), (10, 2, 50_000), (1_000, 2, 95_000)] {
+            let mut word = 0;
+            let made = trials_by_share(100_000, &mut word, |made| made % period >= vain);
+            assert!(made >= least, "{made} on 100,000 occasions");
+        }
     }
 
     #[test]
-    fn a_slow_learner_soon_forgets_times_in_vain() {
+    fn the_share_is_forgotten_after_some_rewards() {
         let mut word = 0;
-        slow_trials(100_000, &mut word, |_| false);
-        assert_eq!(in_vain(&AtomicU32::new(word)), LATE);
-        while slow_trials(1, &mut word, |_| true) == 0 {}
-        assert!(in_vain(&AtomicU32::new(word)) == LATE && word & REWARDS != 0);
-        assert_eq!(slow_trials(UNLEARNS * LATE, &mut word, |_| true), UNLEARNS * LATE);
-        assert_eq!(word, 0);
+        trials_by_share(100_000, &mut word, |_| false);
+        assert!(share_in_vain(word) >= WHOLE * MOST / 100);
+        assert!(!are_some_rewarded(&AtomicU32::new(word)));
+        while trials_by_share(1, &mut word, |_| true) == 0 {}
+        assert!(in_vain(&AtomicU32::new(word)) == LATE && word & REWARDED != 0);
+        let rewards = 2 * AVERAGED;
+        assert_eq!(trials_by_share(rewards, &mut word, |_| true), rewards);
+        let learnt = AtomicU32::new(word);
+        assert!(are_rewarded(&learnt) && are_some_rewarded(&learnt));
+        suspend(&learnt);
+        assert!(!are_some_rewarded(&learnt));
+    }
+
+    #[test]
+    fn the_word_has_room_for_all_that_it_counts() {
+        let counted = (ONE_OCCASION << LATE) | SHARE | REWARDED | SUSPENDED | VAIN;
+        assert_eq!(counted.count_ones(), ONE_OCCASION.trailing_zeros() + 1);
+        assert_eq!((ONE_OCCASION << LATE) >> LATE, ONE_OCCASION);
     }
 }

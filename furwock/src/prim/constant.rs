@@ -151,7 +151,7 @@ mod table {
         /// So many in a row show that holders are off their processors as a rule.
         HoldersOff: "holders-off", "spells", 1..=255, "lock/spin.rs";
         /// log2 of the waits between two trials of spinning, in the end.
-        SpinTrials: "spin-trials", "log2 waits", 1..=20, "lock/trials.rs";
+        SpinTrials: "spin-trials", "log2 waits", 1..=12, "lock/trials.rs";
         /// How long a thread pauses between two looks before a sleep at a semaphore or barrier.
         LookTime: "look-time", "ns", 1..=1_000_000, "lock/patience.rs";
         /// The longest time for which a thread stands back that met another at a semaphore's word.

@@ -78,6 +78,8 @@ pub(super) static BITS: Bits = Bits {
         // Sections of 50 and 100 us gain from it. A spell in vain ends all spinning for that
         // holder, so that it costs one thread's 100 us.
         longer_ns: 75_000,
+        // No gain: where spells are in vain by turns, holders yield or sleep.
+        is_cut_short: false,
         #[cfg(simulated)]
         spin: crate::prim::constant::Constant::MutexSpin,
         #[cfg(simulated)]

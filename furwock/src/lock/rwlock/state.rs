@@ -306,6 +306,7 @@ pub(super) const PROBING: Probing = Probing {
     // that needs the processor.
     spin_ns: 50_000,
     longer_ns: 0,
+    is_cut_short: true,
     #[cfg(simulated)]
     spin: crate::prim::constant::Constant::RwlockSpin,
     #[cfg(simulated)]
