@@ -124,6 +124,8 @@ pub(super) struct Contender<'o, L> {
     is_single: bool,
     /// It hasn't begun to spin yet.
     is_new: bool,
+    /// A spell was cut short since its last sleep.
+    had_short: bool,
     /// It is to queue before it spins.
     queues_first: bool,
     /// It meets contention seldom, as far as it knows: sections are long.
@@ -152,6 +154,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             role: Role::Newcomer,
             is_single: lot::is_single(),
             is_new: true,
+            had_short: false,
             queues_first: false,
             is_sparse: false,
             queued_ns: 0,
@@ -226,7 +229,7 @@ impl<'o, L: Lock> Contender<'o, L> {
                 }
             });
             match waited {
-                Progress::LookAgain | Progress::IntervalOver => {}
+                Progress::LookAgain | Progress::IntervalOver => self.had_short = false,
                 Progress::Taken => return Progress::Taken,
                 Progress::TimedOut => return self.give_up(),
             }
@@ -321,13 +324,11 @@ impl<'o, L: Lock> Contender<'o, L> {
                     Role::Woken => word & bits.wakes != 0,
                     Role::Spinner => false,
                 };
-            if !(self.may_spin(word, unseen) && spin.pays(owner(word))) {
-                return None;
-            }
-            if !unseen {
+            let goes_on = self.may_spin(word, unseen) && self.pays(&mut spin, owner(word));
+            if goes_on && !unseen {
                 self.become_spinner(word);
             }
-            if !spin.pause() {
+            if !(goes_on && spin.pause()) {
                 return None;
             }
             // (Not after an exchange of its own, which has brought the line.)
@@ -335,6 +336,16 @@ impl<'o, L: Lock> Contender<'o, L> {
                 spin.time_look(word, || self.lock.load());
             }
         }
+    }
+
+    /// Whether to pause in this spell for a lock that has this owner.
+    fn pays(&mut self, spin: &mut Spin, owner: u32) -> bool {
+        if self.had_short {
+            return spin.pays(owner);
+        }
+        let pays = spin.pays_if_short(owner);
+        self.had_short = spin.is_short();
+        pays
     }
 
     /// On the only processor the spinner yields instead of pausing, if that pays, and the lock has

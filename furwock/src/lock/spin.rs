@@ -66,7 +66,7 @@ pub(super) struct Probing {
     /// For how much longer as long as the lock has one owner: one whose section is long. A spinner
     /// that others are ahead of again and again had better sleep.
     pub(super) longer_ns: u64,
-    /// Whether waiters spin for a part of that time (`SHORT`) where whole spells are made seldom.
+    /// Whether waiters make a spell that is cut short (`SHORT`) where they may make no whole one.
     pub(super) is_cut_short: bool,
     /// What a simulation calls these constants.
     #[cfg(simulated)]
@@ -134,10 +134,9 @@ pub(super) const IN_VAIN: u32 = 2;
 /// So many spells in vain in a row show that the holder is off its processor as a rule.
 const HOLDERS_OFF: u32 = 6;
 
-/// Where sections are short and a part of the spells is in vain all the same, as a thread that is
-/// inside has lost its processor, nearly all rewards come at the start of a spell: within such a
-/// part of it. (docs/experiments.md, "Spells that are cut short".)
-const SHORT: u64 = 16;
+/// A spell that is cut short is so many times as long as it takes until whole ones are rewarded, as
+/// a rule. (docs/experiments.md, "Spells that are cut short".)
+const SHORT: u32 = 2;
 
 /// One spell of spinning.
 pub(super) struct Spin {
@@ -154,8 +153,10 @@ pub(super) struct Spin {
     times_look: bool,
     /// It was asked whether pauses pay, and may pause: what it comes to is learnt.
     is_paid: bool,
-    /// It is cut short, and nothing is learnt from it.
-    is_short: bool,
+    /// It is cut short after so many pauses, and nothing is learnt from it.
+    short: Option<u32>,
+    /// It has ended without a reward.
+    is_over: bool,
     /// The owner that was seen last, and whether there was another before.
     owner: u32,
     saw_others: bool,
@@ -173,7 +174,8 @@ impl Spin {
             is_timed: false,
             times_look: false,
             is_paid: false,
-            is_short: false,
+            short: None,
+            is_over: false,
             owner: 0,
             saw_others: false,
         }
@@ -206,28 +208,33 @@ impl Spin {
     /// known to have no processor, and seldom where spells have been in vain lately. Asked last, by
     /// a caller that nothing else keeps from it: an answer may use up a trial.
     pub(super) fn pays(&mut self, owner: u32) -> bool {
+        self.pays_by(owner, |_| None)
+    }
+
+    /// The same of a spell that may be cut short. (One for each sleep: those that yield in between
+    /// begin spells anew.)
+    pub(super) fn pays_if_short(&mut self, owner: u32) -> bool {
+        let is_cut_short = self.probing.is_cut_short;
+        self.pays_by(owner, |key| if is_cut_short { pauses_if_short(key) } else { None })
+    }
+
+    /// Whether it was cut short, or may have been.
+    pub(super) fn is_short(&self) -> bool {
+        self.short.is_some()
+    }
+
+    fn pays_by(&mut self, owner: u32, pauses_if_short: impl FnOnce(Key) -> Option<u32>) -> bool {
         // The spell isn't over, but its end says nothing of this lock's sections.
         if monitor::has_processor(owner, lot::tid) == Some(false) {
             return false;
         }
         self.saw_others |= self.is_paid && owner != self.owner;
         self.owner = owner;
-        if !self.is_paid && !self.is_short {
+        if !self.is_paid && self.short.is_none() {
             self.is_paid = pays(self.key);
-            self.is_short = !self.is_paid && self.pays_if_short();
+            self.short = if self.is_paid { None } else { pauses_if_short(self.key) };
         }
-        self.is_paid || self.is_short
-    }
-
-    fn pays_if_short(&self) -> bool {
-        let may_pay = self.probing.is_cut_short && !lot::is_single();
-        may_pay && trials::are_some_rewarded(&lot::advice(self.key)[SPINNING])
-    }
-
-    /// For how long it looks at the lock, in nanoseconds.
-    fn length_ns(&self) -> u64 {
-        let whole_ns = self.probing.spin_ns();
-        if self.is_short { whole_ns / SHORT } else { whole_ns }
+        (self.is_paid || self.short.is_some()) && !self.is_over
     }
 
     /// The lock was seen free: the pauses, if there were any, have paid.
@@ -236,16 +243,17 @@ impl Spin {
             interval::note_wait();
         }
         if self.pauses != 0 {
-            self.learn(true);
+            let blind = self.pauses / BLIND_PAUSES;
+            self.learn(Some(blind.checked_ilog2().map_or(0, |late| late + 1)));
         }
     }
 
     /// (A reader that only steps aside for a writer learns nothing of the writers' sections.)
-    fn learn(&self, rewarded: bool) {
-        if self.is_paid && !cfg!(any(loom, shuttle)) {
+    fn learn(&self, rewarded: Option<u32>) {
+        if self.is_paid && !self.is_over && !cfg!(any(loom, shuttle)) {
             let learnt = &lot::advice(self.key)[SPINNING];
             trials::learn_by_share(learnt, rewarded);
-            if !rewarded && !self.saw_others {
+            if rewarded.is_none() && !self.saw_others {
                 trials::suspend(learnt);
             }
         }
@@ -302,17 +310,22 @@ impl Spin {
             spin_loop();
         }
         self.pauses += pauses;
+        if self.short.is_some_and(|most| self.pauses >= most) {
+            self.is_over = true;
+            return false;
+        }
         if self.pauses < adjustable!(BLIND_PAUSES, BlindPauses) {
             return true;
         }
         let now = monotonic_ns();
         if self.ends_ns == 0 {
-            self.ends_ns = now + self.length_ns();
+            self.ends_ns = now + self.probing.spin_ns();
         }
-        let longer_ns = if self.saw_others || self.is_short { 0 } else { self.probing.longer_ns() };
+        let longer_ns = if self.saw_others { 0 } else { self.probing.longer_ns() };
         let goes_on = now < self.ends_ns + longer_ns;
         if !goes_on {
-            self.learn(false);
+            self.learn(None);
+            self.is_over = true;
         }
         goes_on
     }
@@ -353,6 +366,13 @@ fn pays(key: Key) -> bool {
     // (This makes the table, which knows the processors.)
     let learnt = &lot::advice(key)[SPINNING];
     !lot::is_single() && trials::are_due(learnt, adjustable!(IN_VAIN, InVain))
+}
+
+/// For how many pauses a waiter spins at most where it is not to make a whole spell, if that pays.
+fn pauses_if_short(key: Key) -> Option<u32> {
+    let learnt = &lot::advice(key)[SPINNING];
+    let pays = !lot::is_single() && trials::are_some_rewarded(learnt);
+    pays.then(|| (BLIND_PAUSES * SHORT) << trials::lateness(learnt))
 }
 
 /// The lock at `key` is being taken or released. (A release that wakes no thread needn't say so:

@@ -16,23 +16,32 @@ use crate::prim::atomic::{AtomicU32, Ordering};
 /// log2 of how many occasions there are between two trials, at most.
 const LATE: u32 = 10;
 
-/// In the word: how many times in a row it was in vain; whether trials are suspended; of those that
-/// learn by their share, whether one was rewarded since, and a moving average of the share that was
-/// in vain; above that, the occasions since the last trial.
-const VAIN: u32 = 0xff;
+/// In the word: how many times in a row it was in vain (of those that learn by their share also
+/// with rewards in between, while it is too large); whether trials are suspended; of those that
+/// learn by their share, whether one was rewarded since, a moving average of the share that was in
+/// vain, and how late the others are rewarded as a rule; above that, the occasions since the last
+/// trial.
+const VAIN: u32 = 0xf;
 const SUSPENDED: u32 = VAIN + 1;
 const REWARDED: u32 = SUSPENDED << 1;
 const ONE_OF_SHARE: u32 = REWARDED << 1;
-const WHOLE: u32 = 511;
+const WHOLE: u32 = 255;
 const SHARE: u32 = WHOLE * ONE_OF_SHARE;
-pub(super) const ONE_OCCASION: u32 = ONE_OF_SHARE << 9;
+const ONE_OF_LATENESS: u32 = ONE_OF_SHARE << 8;
+const LATENESS: u32 = 31 * ONE_OF_LATENESS;
+const LEARNT: u32 = SHARE | LATENESS;
+pub(super) const ONE_OCCASION: u32 = ONE_OF_LATENESS << 5;
+
+/// The latest that is told from later ones; and in how many steps what is learnt of it goes from
+/// one to the next. It goes up or down by a step with each reward, so that half of them come no
+/// later.
+const LATEST: u32 = 7;
+const FRACTION: u32 = 4;
 
 /// The average is of so many trials.
 const AVERAGED: u32 = 32;
-/// More than that is too large a share, in hundredths.
+/// So much is too large a share, in hundredths.
 const TOO_MANY: u32 = 40;
-/// And of so much, trials are in vain as a rule.
-const MOST: u32 = 75;
 
 /// Whether to try, on this occasion, where `enough` times in vain in a row show that it doesn't
 /// pay.
@@ -46,15 +55,15 @@ pub(super) fn are_due(learnt: &AtomicU32, enough: u32) -> bool {
 }
 
 /// Whether the last trial was rewarded, as far as is known, and none is suspended: then any may be
-/// made, and its reward needn't be noted.
+/// made, and its reward needn't be noted. (A share without it is too large, if anything.)
 pub(super) fn are_rewarded(learnt: &AtomicU32) -> bool {
-    learnt.load(Ordering::Relaxed) & !SHARE == 0
+    learnt.load(Ordering::Relaxed) & !LEARNT == 0
 }
 
-/// Whether none is suspended, and a good part of those that there were has been rewarded.
+/// Whether none is suspended, and they weren't all in vain for long.
 pub(super) fn are_some_rewarded(learnt: &AtomicU32) -> bool {
     let word = learnt.load(Ordering::Relaxed);
-    word & SUSPENDED == 0 && share_in_vain(word) < WHOLE * MOST / 100
+    word & SUSPENDED == 0 && word & VAIN < adjustable!(LATE, SpinTrials)
 }
 
 /// Notes what a trial came to.
@@ -66,13 +75,19 @@ pub(super) fn learn(learnt: &AtomicU32, rewarded: bool) {
     }
 }
 
-/// The same, so that a reward doesn't bring all back where too large a share is in vain.
-pub(super) fn learn_by_share(learnt: &AtomicU32, rewarded: bool) {
+/// The same, so that a reward doesn't bring all back where too large a share is in vain. How late a
+/// reward came is in the caller's units, from 0.
+pub(super) fn learn_by_share(learnt: &AtomicU32, rewarded: Option<u32>) {
     let word = learnt.load(Ordering::Relaxed);
     let new = after_trial_by_share(word, rewarded);
     if new != word {
         learnt.store(new, Ordering::Relaxed);
     }
+}
+
+/// How late rewards come as a rule, as far as `learn_by_share` was told.
+pub(super) fn lateness(learnt: &AtomicU32) -> u32 {
+    (lateness_of(learnt.load(Ordering::Relaxed)) + FRACTION / 2) / FRACTION
 }
 
 /// Lets no occasion be one for a trial until `resume`.
@@ -104,7 +119,7 @@ fn after_occasion(word: u32, enough: u32) -> (bool, u32) {
     let late = adjustable!(LATE, SpinTrials);
     let trial_in = if vain < late { vain + 1 } else { late };
     let is_trial = word / ONE_OCCASION >= 1 << trial_in;
-    (is_trial, if is_trial { word & (VAIN | SHARE) } else { word + ONE_OCCASION })
+    (is_trial, if is_trial { word & (VAIN | LEARNT) } else { word + ONE_OCCASION })
 }
 
 /// The word after a trial that was rewarded, or in vain.
@@ -116,23 +131,31 @@ fn after_trial(word: u32, rewarded: bool) -> u32 {
     }
 }
 
-/// The same, by the share.
-fn after_trial_by_share(word: u32, rewarded: bool) -> u32 {
-    let share = share_in_vain(word);
-    let share = match rewarded {
-        true => share - share / AVERAGED,
-        false => share + (WHOLE - share) / AVERAGED,
-    };
-    let new = if rewarded && share >= WHOLE * TOO_MANY / 100 {
+/// The same, by the share, with how late it was rewarded.
+fn after_trial_by_share(word: u32, rewarded: Option<u32>) -> u32 {
+    let (mut share, mut lateness) = (share_in_vain(word), lateness_of(word));
+    if let Some(late) = rewarded {
+        share -= share / AVERAGED;
+        let late = late.min(LATEST) * FRACTION;
+        lateness =
+            if late < lateness { lateness - 1 } else { lateness + u32::from(late > lateness) };
+    } else {
+        share += (WHOLE - share) / AVERAGED;
+    }
+    let new = if rewarded.is_some() && share >= WHOLE * TOO_MANY / 100 {
         (word & (VAIN | SUSPENDED)) | REWARDED
     } else {
-        after_trial(word, rewarded)
+        after_trial(word, rewarded.is_some())
     };
-    new | (share * ONE_OF_SHARE)
+    new | (share * ONE_OF_SHARE) | (lateness * ONE_OF_LATENESS)
 }
 
 fn share_in_vain(word: u32) -> u32 {
     (word & SHARE) / ONE_OF_SHARE
+}
+
+fn lateness_of(word: u32) -> u32 {
+    (word & LATENESS) / ONE_OF_LATENESS
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -206,7 +229,7 @@ mod tests {
             *word = after;
             if is_due {
                 made += 1;
-                *word = after_trial_by_share(after, rewarded(made));
+                *word = after_trial_by_share(after, rewarded(made).then_some(0));
             }
         }
         made
@@ -238,7 +261,6 @@ mod tests {
     fn the_share_is_forgotten_after_some_rewards() {
         let mut word = 0;
         trials_by_share(100_000, &mut word, |_| false);
-        assert!(share_in_vain(word) >= WHOLE * MOST / 100);
         assert!(!are_some_rewarded(&AtomicU32::new(word)));
         while trials_by_share(1, &mut word, |_| true) == 0 {}
         assert!(in_vain(&AtomicU32::new(word)) == LATE && word & REWARDED != 0);
@@ -251,8 +273,24 @@ mod tests {
     }
 
     #[test]
+    fn how_late_rewards_come_is_learnt() {
+        let learnt = AtomicU32::new(0);
+        for (late, expected) in [(0, 0), (3, 3), (7, 7), (99, 7), (2, 2), (0, 0)] {
+            (0..40).for_each(|_| learn_by_share(&learnt, Some(late)));
+            assert_eq!(lateness(&learnt), expected);
+            learn_by_share(&learnt, None);
+            assert_eq!(lateness(&learnt), expected, "one in vain says nothing");
+        }
+        // Nine of ten are early.
+        for trial in 0..200 {
+            learn_by_share(&learnt, Some(if trial % 10 == 0 { 7 } else { 2 }));
+        }
+        assert!((2..4).contains(&lateness(&learnt)), "{}", lateness(&learnt));
+    }
+
+    #[test]
     fn the_word_has_room_for_all_that_it_counts() {
-        let counted = (ONE_OCCASION << LATE) | SHARE | REWARDED | SUSPENDED | VAIN;
+        let counted = (ONE_OCCASION << LATE) | LEARNT | REWARDED | SUSPENDED | VAIN;
         assert_eq!(counted.count_ones(), ONE_OCCASION.trailing_zeros() + 1);
         assert_eq!((ONE_OCCASION << LATE) >> LATE, ONE_OCCASION);
     }

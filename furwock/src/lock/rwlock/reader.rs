@@ -302,7 +302,9 @@ impl<'o> Reader<'o> {
         match stop {
             Stop::Spinner => true,
             Stop::Closed => {
-                self.options.spin && is_worth_a_spin(word, turn_is_over) && spin.pays(owner(word))
+                self.options.spin
+                    && is_worth_a_spin(word, turn_is_over)
+                    && spin.pays_if_short(owner(word))
             }
             Stop::TooMany | Stop::Sleepers | Stop::WritersFirst => false,
         }
