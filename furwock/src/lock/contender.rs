@@ -124,7 +124,8 @@ pub(super) struct Contender<'o, L> {
     is_single: bool,
     /// It hasn't begun to spin yet.
     is_new: bool,
-    /// A spell was cut short since its last sleep.
+    /// A spell was cut short since its last sleep, or is to be. There is one: a waiter that yields
+    /// in between begins spells anew.
     had_short: bool,
     /// It is to queue before it spins.
     queues_first: bool,

@@ -135,7 +135,7 @@ pub(super) const IN_VAIN: u32 = 2;
 const HOLDERS_OFF: u32 = 6;
 
 /// A spell that is cut short is so many times as long as it takes until whole ones are rewarded, as
-/// a rule. (docs/experiments.md, "Spells that are cut short".)
+/// a rule; half as long as a whole one at most. (docs/experiments.md, "Spells that are cut short".)
 const SHORT: u32 = 2;
 
 /// One spell of spinning.
@@ -211,14 +211,13 @@ impl Spin {
         self.pays_by(owner, |_| None)
     }
 
-    /// The same of a spell that may be cut short. (One for each sleep: those that yield in between
-    /// begin spells anew.)
+    /// The same of a spell that may be cut short.
     pub(super) fn pays_if_short(&mut self, owner: u32) -> bool {
         let is_cut_short = self.probing.is_cut_short;
         self.pays_by(owner, |key| if is_cut_short { pauses_if_short(key) } else { None })
     }
 
-    /// Whether it was cut short, or may have been.
+    /// Whether it is to be cut short, or was.
     pub(super) fn is_short(&self) -> bool {
         self.short.is_some()
     }
@@ -232,7 +231,9 @@ impl Spin {
         self.owner = owner;
         if !self.is_paid && self.short.is_none() {
             self.is_paid = pays(self.key);
-            self.short = if self.is_paid { None } else { pauses_if_short(self.key) };
+            let most = if self.is_paid { None } else { pauses_if_short(self.key) };
+            // (A reader may have paused for a spinner before.)
+            self.short = most.map(|pauses| self.pauses + pauses);
         }
         (self.is_paid || self.short.is_some()) && !self.is_over
     }
@@ -319,7 +320,8 @@ impl Spin {
         }
         let now = monotonic_ns();
         if self.ends_ns == 0 {
-            self.ends_ns = now + self.probing.spin_ns();
+            let most = if self.short.is_some() { 2 } else { 1 };
+            self.ends_ns = now + self.probing.spin_ns() / most;
         }
         let longer_ns = if self.saw_others { 0 } else { self.probing.longer_ns() };
         let goes_on = now < self.ends_ns + longer_ns;
@@ -358,7 +360,8 @@ pub(super) fn are_rewarded(key: Key) -> bool {
 /// section longer than the budget. The bucket remembers what the last spells came to. After one in
 /// vain no wait spins until the lock has changed hands (`changes_hands`): the holder most likely
 /// has no processor, and none of those that come next has a better chance. Once some were in vain
-/// in a row, a wait spins only now and then, as a trial, and more rarely with each that fails.
+/// in a row, a wait spins only now and then, as a trial, and more rarely with each that fails; and
+/// where too large a share is in vain (`trials::learn_by_share`), until one is, and then again.
 fn pays(key: Key) -> bool {
     if cfg!(any(loom, shuttle)) {
         return true;

@@ -55,12 +55,13 @@ pub(super) fn are_due(learnt: &AtomicU32, enough: u32) -> bool {
 }
 
 /// Whether the last trial was rewarded, as far as is known, and none is suspended: then any may be
-/// made, and its reward needn't be noted. (A share without it is too large, if anything.)
+/// made, and its reward needn't be noted. (The share that is learnt is then too large.)
 pub(super) fn are_rewarded(learnt: &AtomicU32) -> bool {
     learnt.load(Ordering::Relaxed) & !LEARNT == 0
 }
 
-/// Whether none is suspended, and they weren't all in vain for long.
+/// Whether none is suspended, and not so many were in vain, in a row or while their share was too
+/// large, that trials are as rare as they become.
 pub(super) fn are_some_rewarded(learnt: &AtomicU32) -> bool {
     let word = learnt.load(Ordering::Relaxed);
     word & SUSPENDED == 0 && word & VAIN < adjustable!(LATE, SpinTrials)
@@ -102,7 +103,8 @@ pub(super) fn resume(learnt: &AtomicU32) {
     }
 }
 
-/// How many trials were in vain, in a row until now.
+/// How many trials were in vain, in a row until now (of those that learn by their share also with
+/// rewards in between, while it is too large).
 pub(super) fn in_vain(learnt: &AtomicU32) -> u32 {
     learnt.load(Ordering::Relaxed) & VAIN
 }

@@ -147,9 +147,9 @@ mod table {
         /// Pauses before the clock is looked at.
         BlindPauses: "blind-pauses", "pauses", 1..=10_000, "lock/spin.rs";
         /// So many spells in vain in a row show that spinning doesn't pay.
-        InVain: "in-vain", "spells", 1..=255, "lock/spin.rs";
+        InVain: "in-vain", "spells", 1..=12, "lock/spin.rs";
         /// So many in a row show that holders are off their processors as a rule.
-        HoldersOff: "holders-off", "spells", 1..=255, "lock/spin.rs";
+        HoldersOff: "holders-off", "spells", 1..=12, "lock/spin.rs";
         /// log2 of the waits between two trials of spinning, in the end.
         SpinTrials: "spin-trials", "log2 waits", 1..=12, "lock/trials.rs";
         /// How long a thread pauses between two looks before a sleep at a semaphore or barrier.
