@@ -553,6 +553,54 @@ mod tests {
         assert!(!spell.is_unseen(false) && !spell.is_unseen(true));
     }
 
+    /// Whether `test` holds with the key of some lock and the word of its bucket. (Locks of tests
+    /// that run beside it may share a bucket.)
+    #[cfg(not(simulated))]
+    fn holds(test: impl Fn(Key, &AtomicU32) -> bool) -> bool {
+        let places = [0_u64; 64];
+        let key = |place| Key::mutex(core::ptr::from_ref::<u64>(place).addr());
+        // (The advice makes the table, which knows the processors; on one there are no spells.)
+        let tried = |key| {
+            let learnt = &lot::advice(key)[SPINNING];
+            lot::is_single() || test(key, learnt)
+        };
+        places.iter().map(key).any(tried)
+    }
+
+    #[test]
+    #[cfg(not(simulated))]
+    fn a_spell_in_vain_is_learnt_once() {
+        static BRIEF: Probing = Probing { spin_ns: 1_000, ..PLAIN };
+        assert!(holds(|key, learnt| {
+            learnt.store(0, Ordering::Relaxed);
+            let mut spell = Spin::new(key, &BRIEF);
+            while spell.pays(1) && spell.pause() {}
+            let once = learnt.load(Ordering::Relaxed);
+            let stays = (0..9).all(|_| !spell.pays(1) && !spell.pause());
+            spell.is_rewarded();
+            stays && trials::in_vain(learnt) == 1 && learnt.load(Ordering::Relaxed) == once
+        }));
+    }
+
+    #[test]
+    #[cfg(not(simulated))]
+    fn a_short_spell_stands_in_for_whole_ones_until_all_were_in_vain_for_long() {
+        static LONG: Probing = Probing { spin_ns: 50_000_000, is_cut_short: true, ..PLAIN };
+        assert!(holds(|key, learnt| {
+            learnt.store(0, Ordering::Relaxed);
+            (0..IN_VAIN).for_each(|_| trials::learn(learnt, false));
+            let mut spell = Spin::new(key, &LONG);
+            let whole = spell.pays(1);
+            let short = spell.pays_if_short(1);
+            while short && spell.pause() {}
+            let in_time = spell.pauses == SHORT * BLIND_PAUSES && !spell.pays_if_short(1);
+            let learns_nothing = trials::in_vain(learnt) == IN_VAIN;
+            (0..100).for_each(|_| trials::learn(learnt, false));
+            let none_is_left = !Spin::new(key, &LONG).pays_if_short(1);
+            !whole && short && in_time && learns_nothing && none_is_left
+        }));
+    }
+
     #[test]
     #[cfg(not(simulated))]
     fn no_thread_spins_for_an_owner_without_a_processor() {
