@@ -325,11 +325,14 @@ impl<'o, L: Lock> Contender<'o, L> {
                     Role::Woken => word & bits.wakes != 0,
                     Role::Spinner => false,
                 };
-            let goes_on = self.may_spin(word, unseen) && self.pays(&mut spin, owner(word));
-            if goes_on && !unseen {
+            if !(self.may_spin(word, unseen) && spin.pays(owner(word), !self.had_short)) {
+                return None;
+            }
+            self.had_short |= spin.is_short();
+            if !unseen {
                 self.become_spinner(word);
             }
-            if !(goes_on && spin.pause()) {
+            if !spin.pause() {
                 return None;
             }
             // (Not after an exchange of its own, which has brought the line.)
@@ -337,16 +340,6 @@ impl<'o, L: Lock> Contender<'o, L> {
                 spin.time_look(word, || self.lock.load());
             }
         }
-    }
-
-    /// Whether to pause in this spell for a lock that has this owner.
-    fn pays(&mut self, spin: &mut Spin, owner: u32) -> bool {
-        if self.had_short {
-            return spin.pays(owner);
-        }
-        let pays = spin.pays_if_short(owner);
-        self.had_short = spin.is_short();
-        pays
     }
 
     /// On the only processor the spinner yields instead of pausing, if that pays, and the lock has

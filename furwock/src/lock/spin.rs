@@ -205,24 +205,10 @@ impl Spin {
     }
 
     /// Whether to pause for a lock that has this owner (0 if none is known): not while the owner is
-    /// known to have no processor, and seldom where spells have been in vain lately. Asked last, by
-    /// a caller that nothing else keeps from it: an answer may use up a trial.
-    pub(super) fn pays(&mut self, owner: u32) -> bool {
-        self.pays_by(owner, |_| None)
-    }
-
-    /// The same of a spell that may be cut short.
-    pub(super) fn pays_if_short(&mut self, owner: u32) -> bool {
-        let is_cut_short = self.probing.is_cut_short;
-        self.pays_by(owner, |key| if is_cut_short { pauses_if_short(key) } else { None })
-    }
-
-    /// Whether it is to be cut short, or was.
-    pub(super) fn is_short(&self) -> bool {
-        self.short.is_some()
-    }
-
-    fn pays_by(&mut self, owner: u32, pauses_if_short: impl FnOnce(Key) -> Option<u32>) -> bool {
+    /// known to have no processor, and seldom where spells have been in vain lately, or for a spell
+    /// that is cut short, if this may be one. Asked last, by a caller that nothing else keeps from
+    /// it: an answer may use up a trial.
+    pub(super) fn pays(&mut self, owner: u32, may_be_short: bool) -> bool {
         // The spell isn't over, but its end says nothing of this lock's sections.
         if monitor::has_processor(owner, lot::tid) == Some(false) {
             return false;
@@ -231,11 +217,17 @@ impl Spin {
         self.owner = owner;
         if !self.is_paid && self.short.is_none() {
             self.is_paid = pays(self.key);
-            let most = if self.is_paid { None } else { pauses_if_short(self.key) };
-            // (A reader may have paused for a spinner before.)
-            self.short = most.map(|pauses| self.pauses + pauses);
+            if !self.is_paid && may_be_short && self.probing.is_cut_short {
+                // (A reader may have paused for a spinner before.)
+                self.short = pauses_if_short(self.key).map(|pauses| self.pauses + pauses);
+            }
         }
         (self.is_paid || self.short.is_some()) && !self.is_over
+    }
+
+    /// Whether it is to be cut short, or was.
+    pub(super) fn is_short(&self) -> bool {
+        self.short.is_some()
     }
 
     /// The lock was seen free: the pauses, if there were any, have paid.
@@ -574,9 +566,9 @@ mod tests {
         assert!(holds(|key, learnt| {
             learnt.store(0, Ordering::Relaxed);
             let mut spell = Spin::new(key, &BRIEF);
-            while spell.pays(1) && spell.pause() {}
+            while spell.pays(1, true) && spell.pause() {}
             let once = learnt.load(Ordering::Relaxed);
-            let stays = (0..9).all(|_| !spell.pays(1) && !spell.pause());
+            let stays = (0..9).all(|_| !spell.pays(1, true) && !spell.pause());
             spell.is_rewarded();
             stays && trials::in_vain(learnt) == 1 && learnt.load(Ordering::Relaxed) == once
         }));
@@ -590,13 +582,13 @@ mod tests {
             learnt.store(0, Ordering::Relaxed);
             (0..IN_VAIN).for_each(|_| trials::learn(learnt, false));
             let mut spell = Spin::new(key, &LONG);
-            let whole = spell.pays(1);
-            let short = spell.pays_if_short(1);
+            let whole = spell.pays(1, false);
+            let short = spell.pays(1, true);
             while short && spell.pause() {}
-            let in_time = spell.pauses == SHORT * BLIND_PAUSES && !spell.pays_if_short(1);
+            let in_time = spell.pauses == SHORT * BLIND_PAUSES && !spell.pays(1, true);
             let learns_nothing = trials::in_vain(learnt) == IN_VAIN;
             (0..100).for_each(|_| trials::learn(learnt, false));
-            let none_is_left = !Spin::new(key, &LONG).pays_if_short(1);
+            let none_is_left = !Spin::new(key, &LONG).pays(1, true);
             !whole && short && in_time && learns_nothing && none_is_left
         }));
     }
@@ -612,13 +604,13 @@ mod tests {
             lot::advice(key)[SPINNING].store(0, Ordering::Relaxed);
             Spin::new(key, &PLAIN)
         };
-        assert_eq!(spin().pays(OFF), !lot::is_single(), "nothing is known");
+        assert_eq!(spin().pays(OFF, true), !lot::is_single(), "nothing is known");
         monitor::pretend(OFF, || {
-            assert!(!spin().pays(OFF));
+            assert!(!spin().pays(OFF, true));
             let mut spell = spin();
-            assert_eq!(spell.pays(lot::tid()), !lot::is_single());
-            assert!(!spell.pays(OFF), "the owner may lose it while the spell lasts");
+            assert_eq!(spell.pays(lot::tid(), true), !lot::is_single());
+            assert!(!spell.pays(OFF, true), "the owner may lose it while the spell lasts");
         });
-        assert_eq!(spin().pays(OFF), !lot::is_single(), "nothing is known any more");
+        assert_eq!(spin().pays(OFF, true), !lot::is_single(), "nothing is known any more");
     }
 }

@@ -304,7 +304,7 @@ impl<'o> Reader<'o> {
             Stop::Closed => {
                 self.options.spin
                     && is_worth_a_spin(word, turn_is_over)
-                    && spin.pays_if_short(owner(word))
+                    && spin.pays(owner(word), true)
             }
             Stop::TooMany | Stop::Sleepers | Stop::WritersFirst => false,
         }
