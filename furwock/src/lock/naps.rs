@@ -110,6 +110,7 @@ fn length_ns(waited_ns: u64) -> u64 {
 #[cfg(all(test, not(any(loom, shuttle, simulated))))]
 mod tests {
     use super::*;
+    use crate::lock::spin::with_bucket;
 
     fn after(wakes: u32, apart_us: u32) -> Learnt {
         let first = Learnt { in_vain: 0, at_us: TIME - 1 };
@@ -127,20 +128,9 @@ mod tests {
         assert_eq!(Learnt::from_word(rare.to_word()), rare);
     }
 
-    /// Calls `test` with a mutex's key, of which nothing is known. (Locks of tests that run beside
-    /// it may share the bucket, and then it is called again.)
-    fn with_key(test: impl Fn(Key) -> bool) {
-        let places = [0_u64; 64];
-        let key = |place| Key::mutex(core::ptr::from_ref::<u64>(place).addr());
-        assert!(places.iter().map(key).any(|key| {
-            lot::advice(key)[VAIN_WAKES].store(0, Ordering::Relaxed);
-            test(key)
-        }));
-    }
-
     #[test]
     fn naps_are_due_after_enough_wakes_in_vain_until_the_lock_is_found_free() {
-        with_key(|key| {
+        with_bucket(Key::mutex, VAIN_WAKES, |key, _| {
             let mut due = false;
             for _ in 0..100 * ENOUGH {
                 note_wake_in_vain(key);
@@ -166,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_nap_lasts() {
-        with_key(|key| {
+        with_bucket(Key::mutex, VAIN_WAKES, |key, _| {
             let began_ns = monotonic_ns();
             nap(key, began_ns) && monotonic_ns() - began_ns >= LEAST_NS
         });

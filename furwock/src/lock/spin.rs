@@ -473,6 +473,26 @@ fn ahead_after(ahead: u32, found_free: bool, processors: Option<u32>) -> u32 {
     new.min(most).min(MOST_AHEAD)
 }
 
+/// Calls `test` with the key of a lock and this word of its bucket's advice, in which nothing has
+/// been learnt. (Locks of tests that run beside it may share the bucket, and then it is called
+/// again, with another.)
+#[cfg(all(test, not(any(loom, shuttle, simulated))))]
+pub(super) fn with_bucket(
+    kind: impl Fn(usize) -> Key,
+    advice: usize,
+    test: impl Fn(Key, &AtomicU32) -> bool,
+) {
+    let locks = [0_u64; 64];
+    let passes = |lock: &u64| {
+        let key = kind(core::ptr::from_ref(lock).addr());
+        // (This makes the table, which knows the processors.)
+        let learnt = &lot::advice(key)[advice];
+        learnt.store(0, Ordering::Relaxed);
+        test(key, learnt)
+    };
+    assert!(locks.iter().any(passes));
+}
+
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
@@ -545,41 +565,31 @@ mod tests {
         assert!(!spell.is_unseen(false) && !spell.is_unseen(true));
     }
 
-    /// Whether `test` holds with the key of some lock and the word of its bucket. (Locks of tests
-    /// that run beside it may share a bucket.)
-    #[cfg(not(simulated))]
-    fn holds(test: impl Fn(Key, &AtomicU32) -> bool) -> bool {
-        let places = [0_u64; 64];
-        let key = |place| Key::mutex(core::ptr::from_ref::<u64>(place).addr());
-        // (The advice makes the table, which knows the processors; on one there are no spells.)
-        let tried = |key| {
-            let learnt = &lot::advice(key)[SPINNING];
-            lot::is_single() || test(key, learnt)
-        };
-        places.iter().map(key).any(tried)
-    }
-
     #[test]
     #[cfg(not(simulated))]
     fn a_spell_in_vain_is_learnt_once() {
         static BRIEF: Probing = Probing { spin_ns: 1_000, ..PLAIN };
-        assert!(holds(|key, learnt| {
-            learnt.store(0, Ordering::Relaxed);
+        with_bucket(Key::mutex, SPINNING, |key, learnt| {
+            if lot::is_single() {
+                return true;
+            }
             let mut spell = Spin::new(key, &BRIEF);
             while spell.pays(1, true) && spell.pause() {}
             let once = learnt.load(Ordering::Relaxed);
             let stays = (0..9).all(|_| !spell.pays(1, true) && !spell.pause());
             spell.is_rewarded();
             stays && trials::in_vain(learnt) == 1 && learnt.load(Ordering::Relaxed) == once
-        }));
+        });
     }
 
     #[test]
     #[cfg(not(simulated))]
     fn a_short_spell_stands_in_for_whole_ones_until_all_were_in_vain_for_long() {
         static LONG: Probing = Probing { spin_ns: 50_000_000, is_cut_short: true, ..PLAIN };
-        assert!(holds(|key, learnt| {
-            learnt.store(0, Ordering::Relaxed);
+        with_bucket(Key::mutex, SPINNING, |key, learnt| {
+            if lot::is_single() {
+                return true;
+            }
             (0..IN_VAIN).for_each(|_| trials::learn(learnt, false));
             let mut spell = Spin::new(key, &LONG);
             let whole = spell.pays(1, false);
@@ -590,7 +600,7 @@ mod tests {
             (0..100).for_each(|_| trials::learn(learnt, false));
             let none_is_left = !Spin::new(key, &LONG).pays(1, true);
             !whole && short && in_time && learns_nothing && none_is_left
-        }));
+        });
     }
 
     #[test]

@@ -200,20 +200,8 @@ fn pays(key: Key) -> bool {
 #[cfg(all(test, not(any(loom, shuttle, simulated))))]
 mod tests {
     use super::*;
-    use crate::prim::atomic::{AtomicU32, Ordering};
-
-    /// Calls `test` with a lock's key and what its bucket has learnt, nothing. (Locks of tests that
-    /// run beside it may share the bucket, and then it is called again.)
-    fn with_bucket(test: impl Fn(Key, &AtomicU32) -> bool) {
-        let locks = [0_u64; 64];
-        let passes = |lock: &u64| {
-            let key = Key::rwlock(core::ptr::from_ref(lock).addr());
-            let learnt = &lot::advice(key)[YIELDS];
-            learnt.store(0, Ordering::Relaxed);
-            test(key, learnt)
-        };
-        assert!(locks.iter().any(passes));
-    }
+    use crate::lock::spin::with_bucket;
+    use crate::prim::atomic::Ordering;
 
     #[test]
     fn processors_share_the_yields() {
@@ -255,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_waiter_yields_and_then_sleeps_once_for_all() {
-        with_bucket(|key, _| {
+        with_bucket(Key::rwlock, YIELDS, |key, _| {
             let mut yields = Yields::None;
             let made = (0..9).take_while(|_| yields.go_on(key, 3)).count();
             // (Other threads may run for long.)
@@ -266,7 +254,7 @@ mod tests {
 
     #[test]
     fn yields_that_let_no_other_thread_run_end_soon_and_are_in_vain() {
-        with_bucket(|key, learnt| {
+        with_bucket(Key::rwlock, YIELDS, |key, learnt| {
             let mut yields = Yields::Made { yields: TELLING, began_ns: monotonic_ns() };
             !yields.go_on(key, 4 * TELLING) && trials::in_vain(learnt) == 1
         });
@@ -275,7 +263,7 @@ mod tests {
 
     #[test]
     fn where_yields_are_in_vain_waiters_sleep_at_once() {
-        with_bucket(|key, learnt| {
+        with_bucket(Key::rwlock, YIELDS, |key, learnt| {
             (0..IN_VAIN).for_each(|_| trials::learn(learnt, false));
             let mut yields = Yields::None;
             let yielded = yields.go_on(key, 3);
@@ -287,7 +275,7 @@ mod tests {
 
     #[test]
     fn yields_that_let_others_run_are_not_in_vain() {
-        with_bucket(|key, learnt| {
+        with_bucket(Key::rwlock, YIELDS, |key, learnt| {
             let began_ns = monotonic_ns() - u64::from(TELLING) * ALONE_NS;
             let mut yields = Yields::Made { yields: TELLING, began_ns };
             !yields.go_on(key, TELLING) && trials::in_vain(learnt) == 0
