@@ -312,8 +312,8 @@ impl Spin {
         }
         let now = monotonic_ns();
         if self.ends_ns == 0 {
-            let most = if self.short.is_some() { 2 } else { 1 };
-            self.ends_ns = now + self.probing.spin_ns() / most;
+            let whole_ns = self.probing.spin_ns();
+            self.ends_ns = now + if self.is_short() { whole_ns / 2 } else { whole_ns };
         }
         let longer_ns = if self.saw_others { 0 } else { self.probing.longer_ns() };
         let goes_on = now < self.ends_ns + longer_ns;
