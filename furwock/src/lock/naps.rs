@@ -23,9 +23,10 @@ const ENOUGH: u32 = 8;
 /// So many count, at most.
 const MOST: u32 = 12;
 
-/// Wakes in vain count that come within this time of the one before, about the longest spell of
-/// spinning. Where sections are longer, wakes in vain cost little beside them.
-const FREQUENT_US: u32 = 100;
+/// Wakes in vain count that come within this time of the one before. If they are rarer, they cost
+/// little beside the sections. (A waiter that was woken in vain may be given the lock by the next
+/// release, so that two wakes in vain are some three sections apart.)
+const FREQUENT_US: u32 = (MOST_NS / 2_000) as u32;
 
 /// The kernel's timers may be late by as much, unless a thread asks for better ones.
 const LEAST_NS: u64 = 50_000;
