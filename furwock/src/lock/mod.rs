@@ -43,6 +43,8 @@ pub use options::{HAND_OFF_AFTER, How, Options, Status};
 pub use parker::RawParker;
 #[cfg(any(test, not(any(loom, shuttle))))]
 pub(crate) use rwlock::slots;
+#[cfg(all(test, loom))]
+pub(crate) use rwlock::with_long_reads;
 #[cfg(all(test, not(any(loom, shuttle))))]
 use rwlock::writers_bits;
 pub use rwlock::{Policy, RawRwLock};

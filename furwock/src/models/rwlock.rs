@@ -6,7 +6,7 @@
 //! at once, since a model has no turns.
 
 use super::{Gap, explore, rejects};
-use crate::lock::{Options, Policy, RawRwLock};
+use crate::lock::{Options, Policy, RawRwLock, with_long_reads};
 use crate::prim::CheckedCell;
 use crate::prim::mutant::Mutant;
 use crate::sys::clock::{Clock, Deadline};
@@ -223,6 +223,21 @@ fn impatient_ones_come_and_go() {
         [Shared::read, Shared::write_timed, Shared::read_timed],
     ] {
         explore(2, move || together(RawRwLock::new(), &works));
+    }
+}
+
+#[test]
+fn the_last_of_long_readers_gives_the_lock_to_a_writer() {
+    for works in [
+        [Shared::read as Work, Shared::write, Shared::read_politely],
+        [Shared::read, Shared::write, Shared::write],
+        [Shared::read, Shared::write_timed, Shared::write],
+    ] {
+        for policy in [Policy::PhaseFair, Policy::Recursive, Policy::PreferReaders] {
+            with_long_reads(|| {
+                explore(2, move || together(RawRwLock::with_policy(policy), &works));
+            });
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 //! lock to them for a moment, `wanted` what the slow path (`contender`) asks of a rwlock, `settle`
 //! the queue's side. The ordering arguments are in ORDERING.md (W-1 ff.).
 
+mod long_reads;
 mod read;
 mod reader;
 mod settle;
@@ -22,6 +23,9 @@ mod state;
 pub mod unstable;
 mod wanted;
 mod write;
+
+#[cfg(all(test, loom))]
+pub(crate) use long_reads::with_long_reads;
 
 use super::contender;
 use crate::lot::{self, Debt, Key};

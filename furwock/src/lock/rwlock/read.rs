@@ -2,11 +2,11 @@
 
 use super::RawRwLock;
 use super::reader::Reader;
-use super::settle::settle_at;
+use super::settle::settle_left_by_readers;
 use super::slots::{self, Published};
 use super::state::{
-    Cause, ONE_READER, PastSleepers, UPGRADING, is_biased, is_to_be_settled_by_reader,
-    may_be_published, read_at_once, read_past_sleepers,
+    ONE_READER, PastSleepers, UPGRADING, is_biased, is_to_be_settled_by_reader, may_be_published,
+    read_at_once, read_past_sleepers,
 };
 use crate::lock::options::{How, Options, Status};
 use crate::prim::atomic::Ordering;
@@ -68,7 +68,7 @@ impl RawRwLock {
         if mutant::active(Mutant::UpgraderForgotten) && left & UPGRADING != 0 {
             return 0;
         }
-        if is_to_be_settled_by_reader(left) { settle_at(word, Cause::Left) } else { 0 }
+        if is_to_be_settled_by_reader(left) { settle_left_by_readers(word) } else { 0 }
     }
 
     /// Leaves as a reader that published itself. False if the caller isn't one. Calls nothing, but

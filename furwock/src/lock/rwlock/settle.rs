@@ -1,10 +1,10 @@
 //! Which waiters are let in, or woken, when a release or a departure makes room.
 
-use super::RawRwLock;
 use super::state::{
     Cause, HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING, WAKES,
     WRITERS_PARKED, Waiting, next, policy, room, taken,
 };
+use super::{RawRwLock, long_reads};
 use crate::lock::spin::{changes_hands, how_far_ahead};
 use crate::lot::{self, From, Key, Locked, Queued, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU64, Ordering};
@@ -20,6 +20,13 @@ pub(super) fn settle_at(word: *const AtomicU64, cause: Cause) -> usize {
     changes_hands(key);
     let mut queue = lot::lock(key);
     settle(word, &mut queue, cause)
+}
+
+/// The same, as the last reader leaves.
+#[cold]
+pub(super) fn settle_left_by_readers(word: *const AtomicU64) -> usize {
+    let are_long = long_reads::are_seen(Key::rwlock(word.addr()));
+    settle_at(word, if are_long { Cause::ReadForLong } else { Cause::Left })
 }
 
 /// Lets in or wakes the waiters whose turn it is, under the bucket's lock.

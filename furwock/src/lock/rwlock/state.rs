@@ -49,7 +49,7 @@
 //! | readers > 0 | readers - 1 | a reader; if it was the last and others wait: settles | Release |
 //! | WRITER | -owner, -WRITER; then settles, if others wait and none is on its way | the writer | Release |
 //! | no WRITER, readers queued whose turn it is | readers + n | a thread that settles | Acquire |
-//! | available, a writer first | wakes + 1, or, with HANDOFF, owner = it, WRITER | a thread that settles | Acquire |
+//! | available, a writer first | wakes + 1, or, with HANDOFF, or after long reads, owner = it, WRITER | a thread that settles | Acquire |
 //!
 //! Where BIASED becomes REVOKED, or an owner is about to drain a lock that is REVOKED, the lock
 //! becomes warm: its heat is `AGAIN` reads short of what biases it. A write leaves a warm lock that
@@ -627,6 +627,8 @@ pub(super) enum Next {
 pub(super) enum Cause {
     /// A writer left, or became a reader.
     Written,
+    /// The last reader left, where reads are long (`long_reads`).
+    ReadForLong,
     /// Anything else.
     Left,
 }
@@ -689,7 +691,10 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
         Some(_) if word & WAKES == WAKES => Next::Nothing,
         // The thread on the way may want to write, and wait for longer than this one.
         Some(Kind::Upgradable) => Next::WakeOther,
-        Some(_) if word & SPIN == 0 && word & WAKES < ahead * ONE_WAKE => Next::WakeOther,
+        Some(kind) if word & SPIN == 0 && word & WAKES < ahead * ONE_WAKE => match cause {
+            Cause::ReadForLong => Next::Give(kind),
+            Cause::Written | Cause::Left => Next::WakeOther,
+        },
         _ => Next::Nothing,
     }
 }

@@ -2,12 +2,12 @@
 //! it is inside. Unstable.
 
 use super::RawRwLock;
-use super::settle::settle_at;
+use super::settle::settle_left_by_readers;
 use super::slots;
 pub use super::state::PastSleepers;
 use super::state::{
-    self, Cause, ONE_READER, is_quietly_read, is_to_be_settled, is_to_be_settled_by_reader,
-    is_written, may_be_published, readers, written,
+    self, ONE_READER, is_quietly_read, is_to_be_settled, is_to_be_settled_by_reader, is_written,
+    may_be_published, readers, written,
 };
 use crate::lock::options::{Options, Status};
 use crate::lot;
@@ -196,7 +196,7 @@ pub fn unlock_shared_of_any(lock: &RawRwLock) -> bool {
             Ok(_) => {
                 thread::ended_reading();
                 if is_to_be_settled_by_reader(left) {
-                    settle_at(pointer, Cause::Left);
+                    settle_left_by_readers(pointer);
                 }
                 return true;
             }

@@ -495,7 +495,7 @@ fn turns() -> impl Iterator<Item = (u64, Waiting, Cause, u64, Next)> {
         };
         let words: Vec<_> = words.iter().copied().filter(|&word| fits(word)).collect();
         words.into_iter().flat_map(move |word| {
-            [Cause::Written, Cause::Left].into_iter().flat_map(move |cause| {
+            [Cause::Written, Cause::ReadForLong, Cause::Left].into_iter().flat_map(move |cause| {
                 // A machine with many processors asks for more wakes than can be counted.
                 [1, 2, MOST_WAKES, MOST_WAKES + 1, 127].into_iter().map(move |ahead| {
                     (word, waiting, cause, ahead, next(word, waiting, cause, ahead))
@@ -528,7 +528,9 @@ fn no_waiter_is_let_in_without_room() {
                 assert_changes(word, taken(word, Kind::Upgrader, 0), WRITER | UPGRADING | HEAT);
             }
             Next::Give(kind) => {
-                assert!(word & HANDOFF != 0 && waiting.other == Some(kind), "{context}");
+                let long_read = cause == Cause::ReadForLong && word & SPIN == 0;
+                assert!(word & HANDOFF != 0 || long_read, "{context}");
+                assert_eq!(waiting.other, Some(kind), "{context}");
                 assert!(has_room_for(word, kind) && !kind.reads(), "{context}");
                 let new = taken(word & !HANDOFF, kind, 77);
                 let fields = HANDOFF | OWNER | WRITER | UPGRADING | HEAT | BIAS;
