@@ -44,3 +44,53 @@ pub(super) fn are_seen(key: Key) -> bool {
         && !lot::are_there_ranks()
         && !busy::is_busy()
 }
+
+#[cfg(all(test, not(any(loom, shuttle, simulated))))]
+mod tests {
+    use super::*;
+    use crate::lock::{How, Options, RawRwLock};
+    use std::time::{Duration, Instant};
+
+    /// How a writer gets a lock that a reader leaves, if reads have lasted so, and processors are
+    /// so busy.
+    fn how_a_writer_gets(reads_are_long: bool, is_busy: bool) -> How {
+        let (lock, begun) = (RawRwLock::new(), Instant::now());
+        let patient = Options::new().hand_off_after(Duration::from_secs(60));
+        lock.lock_shared();
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let status = lock.lock_exclusive_with(&patient).unwrap();
+                lock.unlock_exclusive();
+                status.how
+            });
+            while lot::seems_empty(lock.key()) {
+                // (The writer would keep the scope from ending.)
+                if begun.elapsed() > Duration::from_secs(20) {
+                    std::process::abort();
+                }
+                std::thread::yield_now();
+            }
+            if reads_are_long {
+                spin::learn_that_holders_are_off(lock.key());
+            }
+            busy::SUPPOSED.set(Some(is_busy));
+            lock.unlock_shared();
+            busy::SUPPOSED.set(None);
+            writer.join().unwrap()
+        })
+    }
+
+    #[test]
+    fn the_last_of_long_readers_gives_the_lock_to_a_writer_while_a_processor_idles() {
+        if lot::is_single() || lot::are_there_ranks() {
+            return;
+        }
+        // (Locks of tests that run beside it may share the bucket, which remembers all spells.)
+        let given = |reads_are_long, is_busy| {
+            (0..100).filter(move |_| how_a_writer_gets(reads_are_long, is_busy) == How::HandedOver)
+        };
+        assert!(given(false, false).count() < 100);
+        assert!(given(true, true).count() < 100);
+        assert!(given(true, false).next().is_some());
+    }
+}
