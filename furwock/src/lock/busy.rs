@@ -33,6 +33,7 @@ static NEXT_LOOK_NS: AtomicU64 = AtomicU64::new(0);
 static LOOKED_NS: AtomicU64 = AtomicU64::new(0);
 static USED_NS: AtomicU64 = AtomicU64::new(0);
 static IS_BUSY: AtomicBool = AtomicBool::new(false);
+static IS_KNOWN: AtomicBool = AtomicBool::new(false);
 
 /// Whether the program's threads used nearly all the time of its processors between the last two
 /// looks, of which this may be one. `false` where it isn't known.
@@ -52,6 +53,15 @@ pub(super) fn is_busy() -> bool {
     IS_BUSY.load(Ordering::Relaxed)
 }
 
+/// Whether they are known to have left some of it.
+pub(super) fn is_idle() -> bool {
+    #[cfg(all(test, not(any(loom, shuttle))))]
+    if let Some(busy) = SUPPOSED.get() {
+        return !busy;
+    }
+    !is_busy() && IS_KNOWN.load(Ordering::Relaxed)
+}
+
 /// (In another namespace the clock may have gone back.)
 fn is_due(now: u64, next: u64) -> bool {
     now >= next || next - now > LONGEST_NS
@@ -59,7 +69,9 @@ fn is_due(now: u64, next: u64) -> bool {
 
 fn look(now: u64) {
     let lasted = now.saturating_sub(LOOKED_NS.swap(now, Ordering::Relaxed));
-    let Some(used) = processor_time_ns() else {
+    let used = processor_time_ns();
+    IS_KNOWN.store(used.is_some(), Ordering::Relaxed);
+    let Some(used) = used else {
         return IS_BUSY.store(false, Ordering::Relaxed);
     };
     let took = monotonic_ns().saturating_sub(now);

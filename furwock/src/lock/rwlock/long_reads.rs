@@ -4,7 +4,8 @@
 //! reads are short, that is well: each is worth less than the switch. Where they are longer than a
 //! spell of spinning, or readers sleep, the writer is woken by one release after another, for
 //! nothing, and while it waits its own thread reads nothing. If the lock is given to it, others are
-//! kept out for the time of its wake; readers that find another inside enter as before.
+//! kept out for the time of its wake; readers that find another inside enter as before. It isn't
+//! given away past readers that wait, nor while readers may be inside by a slot of their own.
 
 use crate::lock::{busy, spin};
 use crate::lot::{self, Key};
@@ -39,10 +40,7 @@ pub(super) fn are_seen(key: Key) -> bool {
     if ARE_LONG.get() {
         return true;
     }
-    spin::are_holders_off(key)
-        && !lot::seems_single()
-        && !lot::are_there_ranks()
-        && !busy::is_busy()
+    spin::are_holders_off(key) && !lot::seems_single() && !lot::are_there_ranks() && busy::is_idle()
 }
 
 #[cfg(all(test, not(any(loom, shuttle, simulated))))]
@@ -82,15 +80,13 @@ mod tests {
 
     #[test]
     fn the_last_of_long_readers_gives_the_lock_to_a_writer_while_a_processor_idles() {
-        if lot::is_single() || lot::are_there_ranks() {
-            return;
-        }
         // (Locks of tests that run beside it may share the bucket, which remembers all spells.)
         let given = |reads_are_long, is_busy| {
             (0..100).filter(move |_| how_a_writer_gets(reads_are_long, is_busy) == How::HandedOver)
         };
         assert!(given(false, false).count() < 100);
         assert!(given(true, true).count() < 100);
-        assert!(given(true, false).next().is_some());
+        let gives = given(true, false).next().is_some();
+        assert!(gives || lot::is_single() || lot::are_there_ranks());
     }
 }

@@ -692,8 +692,8 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
         // The thread on the way may want to write, and wait for longer than this one.
         Some(Kind::Upgradable) => Next::WakeOther,
         Some(kind) if word & SPIN == 0 && word & WAKES < ahead * ONE_WAKE => match cause {
-            Cause::ReadForLong => Next::Give(kind),
-            Cause::Written | Cause::Left => Next::WakeOther,
+            Cause::ReadForLong if !waiting.reader && !may_be_published(word) => Next::Give(kind),
+            _ => Next::WakeOther,
         },
         _ => Next::Nothing,
     }

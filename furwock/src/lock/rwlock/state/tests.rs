@@ -528,8 +528,11 @@ fn no_waiter_is_let_in_without_room() {
                 assert_changes(word, taken(word, Kind::Upgrader, 0), WRITER | UPGRADING | HEAT);
             }
             Next::Give(kind) => {
-                let long_read = cause == Cause::ReadForLong && word & SPIN == 0;
-                assert!(word & HANDOFF != 0 || long_read, "{context}");
+                let after_long_reads = cause == Cause::ReadForLong
+                    && kind == Kind::Writer
+                    && word & (SPIN | READERS | BIASED | REVOKED) == 0
+                    && !waiting.reader;
+                assert!(word & HANDOFF != 0 || after_long_reads, "{context}");
                 assert_eq!(waiting.other, Some(kind), "{context}");
                 assert!(has_room_for(word, kind) && !kind.reads(), "{context}");
                 let new = taken(word & !HANDOFF, kind, 77);
@@ -538,6 +541,8 @@ fn no_waiter_is_let_in_without_room() {
             }
             Next::WakeOther => {
                 assert_eq!(word & (HANDOFF | UPGRADING), 0, "{context}");
+                let gives = cause == Cause::ReadForLong && word & (BIASED | REVOKED) == 0;
+                assert!(!gives || waiting.reader || waiting.other != Some(Kind::Writer));
                 assert!(waiting.other.is_some_and(|kind| has_room_for(word, kind)), "{context}");
                 assert_changes(word, word + ONE_WAKE, WAKES);
             }
