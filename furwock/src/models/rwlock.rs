@@ -6,7 +6,7 @@
 //! at once, since a model has no turns.
 
 use super::{Gap, explore, rejects};
-use crate::lock::{Options, Policy, RawRwLock, with_long_reads};
+use crate::lock::{How, Options, Policy, RawRwLock, with_long_reads};
 use crate::prim::CheckedCell;
 use crate::prim::mutant::Mutant;
 use crate::sys::clock::{Clock, Deadline};
@@ -14,6 +14,7 @@ use crate::sys::fork::pretend;
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The lock's word lies in another bucket than the slots, in every execution: loom can't repeat one
 /// that depends on where memory came from.
@@ -224,6 +225,38 @@ fn impatient_ones_come_and_go() {
     ] {
         explore(2, move || together(RawRwLock::new(), &works));
     }
+}
+
+/// A reader and a writer: whether the writer is ever given the lock in its first sleep.
+fn is_given_at_once() -> bool {
+    static IS_GIVEN: AtomicBool = AtomicBool::new(false);
+    IS_GIVEN.store(false, Ordering::Relaxed);
+    let write: Work = |shared| {
+        let status = shared.lock.lock_exclusive_with(&Options::new()).unwrap();
+        shared.change();
+        shared.lock.unlock_exclusive();
+        if status.how == How::HandedOver && status.sleeps == 1 {
+            IS_GIVEN.store(true, Ordering::Relaxed);
+        }
+    };
+    explore(3, move || together(RawRwLock::new(), &[Shared::read, write]));
+    IS_GIVEN.load(Ordering::Relaxed)
+}
+
+#[test]
+fn a_writer_is_given_the_lock_at_once_after_long_reads_only() {
+    assert!(!is_given_at_once());
+    with_long_reads(|| assert!(is_given_at_once()));
+}
+
+/// The last of two readers gives away what the other has read, too.
+#[test]
+fn rejects_a_relaxed_grant_after_long_reads() {
+    with_long_reads(|| {
+        rejects(Mutant::GrantRelaxed, 2, || {
+            together(RawRwLock::new(), &[Shared::read, Shared::read, Shared::write]);
+        });
+    });
 }
 
 #[test]
