@@ -28,18 +28,7 @@ std::thread_local! {
 /// Explores a model with brief spells, of one look.
 #[cfg(all(test, loom))]
 pub(crate) fn with_brief_spells(explore: impl FnOnce()) {
-    /// (Also if the model fails.)
-    struct Without;
-
-    impl Drop for Without {
-        fn drop(&mut self) {
-            ARE_BRIEF.set(false);
-        }
-    }
-
-    let _without = Without;
-    ARE_BRIEF.set(true);
-    explore();
+    crate::prim::with_flag(&ARE_BRIEF, explore);
 }
 
 impl Brief {

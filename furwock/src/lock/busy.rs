@@ -38,9 +38,19 @@ static IS_KNOWN: AtomicBool = AtomicBool::new(false);
 /// Whether the program's threads used nearly all the time of its processors between the last two
 /// looks, of which this may be one. `false` where it isn't known.
 pub(super) fn is_busy() -> bool {
+    seen() == Some(true)
+}
+
+/// Whether they are known to have left some of it.
+pub(super) fn is_idle() -> bool {
+    seen() == Some(false)
+}
+
+/// Whether they are busy, if that is known.
+fn seen() -> Option<bool> {
     #[cfg(all(test, not(any(loom, shuttle))))]
     if let Some(busy) = SUPPOSED.get() {
-        return busy;
+        return Some(busy);
     }
     let (now, next) = (monotonic_ns(), NEXT_LOOK_NS.load(Ordering::Relaxed));
     // (Until it has looked, it is the only one to look.)
@@ -50,16 +60,7 @@ pub(super) fn is_busy() -> bool {
     if is_due(now, next) && claims(now + LONGEST_NS) {
         look(now);
     }
-    IS_BUSY.load(Ordering::Relaxed)
-}
-
-/// Whether they are known to have left some of it.
-pub(super) fn is_idle() -> bool {
-    #[cfg(all(test, not(any(loom, shuttle))))]
-    if let Some(busy) = SUPPOSED.get() {
-        return !busy;
-    }
-    !is_busy() && IS_KNOWN.load(Ordering::Relaxed)
+    IS_KNOWN.load(Ordering::Relaxed).then(|| IS_BUSY.load(Ordering::Relaxed))
 }
 
 /// (In another namespace the clock may have gone back.)
@@ -69,15 +70,14 @@ fn is_due(now: u64, next: u64) -> bool {
 
 fn look(now: u64) {
     let lasted = now.saturating_sub(LOOKED_NS.swap(now, Ordering::Relaxed));
-    let used = processor_time_ns();
-    IS_KNOWN.store(used.is_some(), Ordering::Relaxed);
-    let Some(used) = used else {
-        return IS_BUSY.store(false, Ordering::Relaxed);
+    let Some(used) = processor_time_ns() else {
+        return IS_KNOWN.store(false, Ordering::Relaxed);
     };
     let took = monotonic_ns().saturating_sub(now);
     // (A forked child's count begins at zero.)
     let since = used.saturating_sub(USED_NS.swap(used, Ordering::Relaxed));
     IS_BUSY.store(are_all_used(since, lasted, lot::processors()), Ordering::Relaxed);
+    IS_KNOWN.store(true, Ordering::Relaxed);
     let pause = took.saturating_mul(COST).clamp(LOOK_EVERY_NS, LONGEST_NS);
     NEXT_LOOK_NS.store(now + pause, Ordering::Relaxed);
 }

@@ -202,3 +202,23 @@ pub(crate) fn model_thread_dies() {
     let id = model_thread_id();
     crate::sys::pretend::DEAD.with_borrow_mut(|dead| dead.push(id));
 }
+
+/// Runs `explore` with `flag` raised, for the models that this thread runs. It is lowered also if
+/// one fails.
+#[cfg(all(test, loom))]
+pub(crate) fn with_flag(
+    flag: &'static std::thread::LocalKey<core::cell::Cell<bool>>,
+    explore: impl FnOnce(),
+) {
+    struct Lower(&'static std::thread::LocalKey<core::cell::Cell<bool>>);
+
+    impl Drop for Lower {
+        fn drop(&mut self) {
+            self.0.set(false);
+        }
+    }
+
+    let _lower = Lower(flag);
+    flag.set(true);
+    explore();
+}

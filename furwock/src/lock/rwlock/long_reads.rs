@@ -18,18 +18,7 @@ std::thread_local! {
 /// Explores a model in which they do.
 #[cfg(all(test, loom))]
 pub(crate) fn with_long_reads(explore: impl FnOnce()) {
-    /// (Also if the model fails.)
-    struct Without;
-
-    impl Drop for Without {
-        fn drop(&mut self) {
-            ARE_LONG.set(false);
-        }
-    }
-
-    let _without = Without;
-    ARE_LONG.set(true);
-    explore();
+    crate::prim::with_flag(&ARE_LONG, explore);
 }
 
 /// Whether spells of spinning for the lock at `key` have shown that readers, or writers, stay for

@@ -9,7 +9,8 @@
 //! `state` has the word and its transitions; `read` and `write` are the two sides' ways in and out,
 //! `reader` how a reader enters that is stopped, `sharing` whether it joins others or leaves the
 //! lock to them for a moment, `wanted` what the slow path (`contender`) asks of a rwlock, `settle`
-//! the queue's side. The ordering arguments are in ORDERING.md (W-1 ff.).
+//! the queue's side, `long_reads` whether the last reader gives the lock away. The ordering
+//! arguments are in ORDERING.md (W-1 ff.).
 
 mod long_reads;
 mod read;
