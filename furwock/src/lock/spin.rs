@@ -14,14 +14,16 @@ use crate::sys::monitor;
 
 /// Of a thread's times, in monotonic nanoseconds, beside that of `interval`: when it last came out
 /// of a lock's queue, for how long it had waited in that queue, if that is known, when it last read
-/// past sleepers (`turn`), where and when a look before a sleep was last rewarded (`patience`), and
-/// holding which mutex it last woke a waiter early (`mutex/early.rs`).
+/// past sleepers (`turn`), where and when a look before a sleep was last rewarded (`patience`),
+/// holding which mutex it last woke a waiter early (`mutex/early.rs`), and how much processor time
+/// it had used when it was last about to yield (`yields/share.rs`).
 pub(super) const ACTIVE_SINCE: usize = 0;
 pub(super) const QUEUED_FOR: usize = 2;
 pub(super) const PASSED_SLEEPERS: usize = 3;
 pub(super) const LOOKED_AT: usize = 4;
 pub(super) const REWARDED: usize = 5;
 pub(super) const WOKE_EARLY: usize = 6;
+pub(super) const USED_BEFORE: usize = 7;
 
 /// Of a thread's counts, beside those of `interval`: how often it had met contention when it last
 /// came out of a lock's queue (`turn`), and what had been learnt of looks before that which was

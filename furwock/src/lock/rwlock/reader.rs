@@ -371,6 +371,7 @@ mod tests {
     use crate::lock::rwlock::state::{self, Policy, bits};
     use crate::lock::spin::{self, now_ns};
     use crate::lock::trials;
+    use crate::lock::yields::share;
     use crate::sys::clock::Deadline;
     use crate::sys::sched_yield;
 
@@ -486,7 +487,11 @@ mod tests {
         // (Now there is a table, which knows the processors.)
         let may_yield = !lot::is_single() && !lot::are_there_ranks() && sched_yield::may_call();
         let how = if may_yield { How::Spun } else { How::Stolen };
+        share::SUPPOSED.set(Some(true));
         assert!(enters(Some(how), after_long, 0, fair));
+        share::SUPPOSED.set(Some(false));
+        assert!(enters(Some(How::Stolen), after_long, 0, fair), "other threads would run");
+        share::SUPPOSED.set(None);
         assert!(enters(Some(How::Stolen), after_long, 9, fair), "yields are in vain");
         assert!(enters(Some(How::Stolen), after_long, 0, Policy::Recursive));
         assert!(enters(None, [LONG_AGO; 2], 0, fair), "its turn is over");

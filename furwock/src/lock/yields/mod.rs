@@ -17,6 +17,7 @@
 
 mod balance;
 mod once;
+pub(super) mod share;
 mod spinner;
 
 pub(crate) use balance::Balance;
@@ -93,6 +94,7 @@ impl Yields {
         let lasted_ns = now.saturating_sub(began_ns);
         let is_alone = is_alone(yields, lasted_ns);
         if !is_alone && !are_enough(yields, most, lasted_ns) && sched_yield() {
+            share::note_yield(monotonic_ns().saturating_sub(now));
             *self = Yields::Made { yields: yields + 1, began_ns };
             return true;
         }
@@ -126,9 +128,13 @@ impl Yields {
 }
 
 /// Lets other threads run once, before the caller goes on at the lock at `key`, unless yields were
-/// in vain there lately. Returns whether it has. Nothing is learnt from it.
+/// in vain there lately, or go to threads that have no use for a lock. Returns whether it has.
+/// Nothing is learnt from it.
 pub(super) fn yield_to_others(key: Key) -> bool {
-    may_yield() && trials::in_vain(&lot::advice(key)[YIELDS]) < IN_VAIN && sched_yield()
+    may_yield()
+        && share::was_large()
+        && trials::in_vain(&lot::advice(key)[YIELDS]) < IN_VAIN
+        && sched_yield()
 }
 
 /// Yields to the holder of the mutex at `key`, from which the caller has taken the processor, and
@@ -191,10 +197,13 @@ fn is_alone(yields: u32, lasted_ns: u64) -> bool {
     yields >= adjustable!(TELLING, TellingYields) && lasted_ns < u64::from(yields) * ALONE_NS
 }
 
-/// Whether a waiter for the lock at `key` yields. Where priorities count, a yield lets no thread
-/// run that has a lower one than the caller.
+/// Whether a waiter for the lock at `key` yields: not where that would let other threads run than
+/// those that use locks. Where priorities count, a yield lets no thread run that has a lower one
+/// than the caller.
 fn pays(key: Key) -> bool {
-    !lot::are_there_ranks() && trials::are_due(&lot::advice(key)[YIELDS], IN_VAIN)
+    !lot::are_there_ranks()
+        && trials::are_due(&lot::advice(key)[YIELDS], IN_VAIN)
+        && share::is_large()
 }
 
 #[cfg(all(test, not(any(loom, shuttle, simulated))))]
@@ -243,6 +252,7 @@ mod tests {
 
     #[test]
     fn a_waiter_yields_and_then_sleeps_once_for_all() {
+        share::SUPPOSED.set(Some(true));
         with_bucket(Key::rwlock, YIELDS, |key, _| {
             let mut yields = Yields::None;
             let made = (0..9).take_while(|_| yields.go_on(key, 3)).count();
@@ -262,7 +272,16 @@ mod tests {
     }
 
     #[test]
+    fn where_yields_would_go_to_other_threads_waiters_sleep_at_once() {
+        share::SUPPOSED.set(Some(false));
+        with_bucket(Key::rwlock, YIELDS, |key, _| !Yields::None.go_on(key, 3));
+        share::SUPPOSED.set(Some(true));
+        with_bucket(Key::rwlock, YIELDS, |key, _| Yields::None.go_on(key, 3));
+    }
+
+    #[test]
     fn where_yields_are_in_vain_waiters_sleep_at_once() {
+        share::SUPPOSED.set(Some(true));
         with_bucket(Key::rwlock, YIELDS, |key, learnt| {
             (0..IN_VAIN).for_each(|_| trials::learn(learnt, false));
             let mut yields = Yields::None;

@@ -22,7 +22,7 @@ impl Room {
 /// A thread's own: 0 in a new thread, and no other thread writes them.
 #[derive(Debug)]
 pub(crate) struct Notes {
-    pub(crate) times: [AtomicU64; 7],
+    pub(crate) times: [AtomicU64; 8],
     pub(crate) counts: [AtomicU32; 6],
     /// When the thread's first sleep ended since a lock stored 0 here, in monotonic nanoseconds.
     /// The engine writes it, for waits at one address: those in a queue of its own. One that was
