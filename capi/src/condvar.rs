@@ -7,8 +7,9 @@ use core::ffi::c_int;
 use engine::lock::{Outcome, RawCondvar};
 use libc::{EPERM, ETIMEDOUT};
 
-/// A condition variable of four bytes, whose broadcast moves waiters to the mutex instead of waking
-/// them to block on it. FURWOCK_CONDVAR_INIT, or zero bytes, make one; it needs no clean-up.
+/// A condition variable of four bytes, whose broadcast to several waiters moves them to the mutex
+/// instead of waking them to block on it. FURWOCK_CONDVAR_INIT, or zero bytes, make one; it needs
+/// no clean-up.
 ///
 /// All threads that wait at the same time should use the same mutex.
 #[repr(C)]

@@ -34,10 +34,10 @@ impl Condition {
         outcome
     }
 
-    /// Signals before the condition holds, and keeps the mutex until it does.
-    fn signal_and_set(&self) {
+    /// Notifies before the condition holds, and keeps the mutex until it does.
+    fn notify_and_set(&self, notify: fn(&RawCondvar)) {
         self.locks.a.lock();
-        self.locks.b.notify_one();
+        notify(&self.locks.b);
         // SAFETY: under the mutex; loom checks it.
         unsafe { self.holds.set(true) };
         self.locks.a.unlock();
@@ -95,8 +95,8 @@ fn waiters_pass_at(condition: Condition, waiters: usize, notify: fn(&RawCondvar)
     assert!(condition.locks.a.is_quiet() || crate::sys::fork::is_child());
 }
 
-/// The signal wakes its waiter at once, while the mutex is held, or moves it.
-fn a_waiter_passes_woken(early: bool) {
+/// The notification wakes its only waiter at once, while the mutex is held, or moves it.
+fn a_waiter_passes_woken(early: bool, notify: fn(&RawCondvar)) {
     let condition = Arc::new(Condition::default());
     if early {
         condition.locks.a.next_signal_wakes_early();
@@ -105,7 +105,7 @@ fn a_waiter_passes_woken(early: bool) {
         let condition = Arc::clone(&condition);
         thread::spawn(move || condition.wait())
     };
-    condition.signal_and_set();
+    condition.notify_and_set(notify);
     waiter.join().unwrap();
     assert!(condition.locks.a.is_quiet());
 }
@@ -167,13 +167,23 @@ fn rejects_unlocking_before_queueing() {
 
 #[test]
 fn a_signal_on_a_held_mutex_wakes_early_or_moves() {
-    explore(3, || a_waiter_passes_woken(true));
-    explore(3, || a_waiter_passes_woken(false));
+    explore(3, || a_waiter_passes_woken(true, signal));
+    explore(3, || a_waiter_passes_woken(false, signal));
+}
+
+#[test]
+fn a_broadcast_to_one_waiter_is_a_signal() {
+    for held in [true, false] {
+        explore(3, move || waiters_pass(1, broadcast, held));
+    }
+    for early in [true, false] {
+        explore(3, move || a_waiter_passes_woken(early, broadcast));
+    }
 }
 
 #[test]
 fn rejects_a_waiter_woken_early_that_goes_on_without_the_mutex() {
-    rejects(Mutant::WokenEarlyGoesOn, 2, || a_waiter_passes_woken(true));
+    rejects(Mutant::WokenEarlyGoesOn, 2, || a_waiter_passes_woken(true, signal));
 }
 
 /// A waiter after others, the last of which was woken early.
@@ -206,5 +216,5 @@ fn rejects_moving_without_parked() {
 
 #[test]
 fn rejects_moving_to_a_free_mutex() {
-    rejects(Mutant::MoveToFreeMutex, 2, || waiters_pass(1, broadcast, false));
+    rejects(Mutant::MoveToFreeMutex, 2, || waiters_pass(2, broadcast, false));
 }

@@ -9,7 +9,8 @@ use core::time::Duration;
 /// A condition variable for [`Mutex`](crate::Mutex): parking_lot's interface over [`RawCondvar`].
 ///
 /// `notify_all` moves waiters to the mutex's queue instead of waking them into it; so does
-/// `notify_one` where threads that it woke had to sleep again for the mutex. A condvar may be used
+/// `notify_one`, and `notify_all` if one thread waits, where threads that were woken so had to
+/// sleep again for the mutex. A condvar may be used
 /// with several mutexes, even at the same time: waiters with another mutex than the first waiter's
 /// are then woken, not moved. Wakeups may be spurious: use `wait_while`, or check in a loop.
 ///

@@ -15,16 +15,17 @@
 //! |---|---|---|
 //! | any | a waiter that queues | WAITERS |
 //! | WAITERS | a waiter that leaves, a notification: it was the last | NO_WAITERS |
-//! | WAITERS | a signal that wakes the last early, on the only processor | WOKE_LAST |
+//! | WAITERS | a notification that wakes the last early, on the only processor | WOKE_LAST |
 //! | WOKE_LAST | a notification | SIGNALLED |
 //! | SIGNALLED | a notification, which tells (`RawMutex::signals_on`) | NO_WAITERS |
 //!
 //! A waiter queues itself there, then releases the mutex. A notification hands waiters to the mutex
 //! (`RawMutex::receive`): it moves them to the queue of a mutex that is held, whose release will
 //! wake the first, and wakes them if the mutex is free. A broadcast moves all but those that it
-//! wakes. So no thread is woken before it can have the mutex, with one exception: a signal wakes
-//! its waiter at once, unless threads woken so had to sleep again for the mutex
-//! (`RawMutex::signal_wakes_as`). The ordering arguments are in ORDERING.md (C-1 ff.).
+//! wakes. So no thread is woken before it can have the mutex, with one exception: a signal, or a
+//! broadcast where one thread waits, wakes its waiter at once, unless threads woken so had to sleep
+//! again for the mutex (`RawMutex::signal_wakes_as`). The ordering arguments are in ORDERING.md
+//! (C-1 ff.).
 
 pub(crate) mod task;
 mod wait;
@@ -165,6 +166,8 @@ impl RawCondvar {
                     return 0;
                 }
                 let mutex = first.map_or(0, Queued::token);
+                // A broadcast to one waiter is a signal.
+                let lets_one_go = most == 1 || first.and_then(|it| bucket.after(it)).is_none();
                 if mutex == 0 {
                     let chosen = bucket.choose_many(key, most, lot::ANY);
                     self.forget_waiters_if_none_locked(&bucket, chosen);
@@ -172,7 +175,7 @@ impl RawCondvar {
                 }
                 // SAFETY: as below.
                 let signal = || unsafe { mutex_at(mutex) }.signal_wakes_as();
-                if let Some(verdict) = (most == 1).then(signal).flatten() {
+                if let Some(verdict) = lets_one_go.then(signal).flatten() {
                     // SAFETY: as below; the waiter isn't chosen yet.
                     let will_tell = unsafe { mutex_at(mutex) }.have_signaller_tell(verdict);
                     let chosen = bucket.choose_first(key, verdict).into();
@@ -253,6 +256,13 @@ unsafe fn mutex_at<'m>(address: usize) -> &'m RawMutex {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+    #[cfg(not(any(miri, simulated)))]
+    use crate::lock::spin::SIGNALS;
+    #[cfg(not(any(miri, simulated)))]
+    use std::{
+        thread,
+        time::{Duration, Instant},
+    };
 
     /// It stands for another process's waiter, if the condvar lies in shared memory.
     #[test]
@@ -262,6 +272,46 @@ mod tests {
         assert!(!condvar.notify_one());
         assert_eq!(condvar.notify_all(), 0);
         assert!(condvar.may_have_waiters());
+    }
+
+    /// How many wakes of waiters, though their mutex was held, are charged, after a broadcast to so
+    /// many by the thread that holds it.
+    #[cfg(not(any(miri, simulated)))]
+    fn charged_after_broadcast_to(waiters: usize) -> u32 {
+        let (mutex, condvar) = (RawMutex::new(), RawCondvar::new());
+        let key = Key::mutex(core::ptr::from_ref(&mutex).addr());
+        thread::scope(|scope| {
+            for _ in 0..waiters {
+                scope.spawn(|| {
+                    mutex.lock();
+                    condvar.wait(&mutex, None);
+                    mutex.unlock();
+                });
+            }
+            let end = Instant::now() + Duration::from_secs(60);
+            while lot::lock(condvar.key()).count(condvar.key()) < waiters {
+                assert!(Instant::now() < end);
+                thread::yield_now();
+            }
+            mutex.lock();
+            let learnt = &lot::advice(key)[SIGNALS];
+            learnt.store(0, Ordering::Relaxed);
+            assert_eq!(condvar.notify_all(), waiters);
+            let charged = learnt.load(Ordering::Relaxed) & 0xff;
+            mutex.unlock();
+            charged
+        })
+    }
+
+    #[test]
+    #[cfg(not(any(miri, simulated)))]
+    fn a_broadcast_wakes_one_waiter_as_a_signal_does_and_moves_several() {
+        if lot::are_there_ranks() {
+            return;
+        }
+        // (Another test's mutex may be in the same bucket.)
+        assert!((0..100).any(|_| charged_after_broadcast_to(1) == 1));
+        assert!((0..100).any(|_| charged_after_broadcast_to(2) == 0));
     }
 
     #[test]
