@@ -1,7 +1,7 @@
 //! Programs in C that check what POSIX and glibc promise, compiled here and run on two sides: on
 //! glibc alone, which shows that a test asks no more than glibc gives, and on the preload. Also
-//! random programs, of pthread calls and of futex calls on the kernel and on furwock, storms, and
-//! instruction counts.
+//! random programs, of pthread calls and of futex calls on the kernel and on furwock, storms,
+//! random patterns of locking that are measured on both sides, and instruction counts.
 
 pub mod build;
 pub mod check;
