@@ -112,23 +112,30 @@ fn a_rwlock_names_readers_that_use_slots() {
 }
 
 #[test]
-fn a_condvars_waiter_waits_for_the_mutex_once_it_is_moved() {
+fn condvars_waiters_wait_for_the_mutex_once_they_are_moved() {
     let (mutex, condvar) = (Mutex::new(false), Condvar::new());
     thread::scope(|scope| {
-        scope.spawn(|| condvar.wait_while(&mut mutex.lock(), |ready| !*ready));
-        eventually("it waits", || condvar.inspect().waiters.len() == 1);
-        let waiter = condvar.inspect().waiters[0];
+        // (One alone is woken.)
+        for _ in 0..2 {
+            scope.spawn(|| condvar.wait_while(&mut mutex.lock(), |ready| !*ready));
+        }
+        eventually("they wait", || condvar.inspect().waiters.len() == 2);
+        let waiters = condvar.inspect().waiters;
         assert!(condvar.inspect().holders.is_empty());
-        let wait = inspect::wait_of(waiter).unwrap();
-        assert_eq!((wait.kind, wait.mutex), (Kind::Condvar, Some(mutex.address())));
+        for &waiter in &waiters {
+            let wait = inspect::wait_of(waiter).unwrap();
+            assert_eq!((wait.kind, wait.mutex), (Kind::Condvar, Some(mutex.address())));
+        }
 
         let mut ready = mutex.lock();
         *ready = true;
-        assert_eq!(condvar.notify_all(), 1);
-        assert_eq!(mutex.inspect().waiters, [waiter]);
-        let wait = inspect::wait_of(waiter).unwrap();
-        assert_eq!((wait.kind, wait.mutex), (Kind::Mutex, None));
-        assert_eq!(wait.holders.threads(), [thread_id()]);
+        assert_eq!(condvar.notify_all(), 2);
+        assert_eq!(mutex.inspect().waiters, waiters);
+        for waiter in waiters {
+            let wait = inspect::wait_of(waiter).unwrap();
+            assert_eq!((wait.kind, wait.mutex), (Kind::Mutex, None));
+            assert_eq!(wait.holders.threads(), [thread_id()]);
+        }
     });
 }
 
