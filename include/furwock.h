@@ -295,8 +295,8 @@ typedef struct furwock_mutex_attempt {
 
 /**
  * A condition variable of four bytes, whose broadcast to several waiters moves them to the mutex
- * instead of waking them to block on it. FURWOCK_CONDVAR_INIT, or zero bytes, make one; it needs no
- * clean-up.
+ * instead of waking them to block on it. FURWOCK_CONDVAR_INIT, or zero bytes, make one; it needs
+ * no clean-up.
  *
  * All threads that wait at the same time should use the same mutex.
  */
