@@ -345,7 +345,7 @@ fn search(most: Duration, enough: u64, seed: u64, plants: bool) -> Result<Figure
                 if mended < lost {
                     break;
                 }
-            } else if !shared.go_on_since(seen) {
+            } else if moved.elapsed() > PATIENCE {
                 return Err("stands still, but not for want of a wakeup".to_owned());
             }
         }
