@@ -20,12 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-	MOST_THREADS = 32,
-	MOST_LOCKS = 8,
-	PARKED = 4,
-	MOST_OTHERS = 2 + PARKED
-};
+enum { MOST_THREADS = 32, MOST_LOCKS = 8, PARKED = 4 };
 
 /* splitmix64 (Steele, Lea and Flood 2014). */
 static uint64_t draw(uint64_t *state)
@@ -68,15 +63,18 @@ static struct {
 	enum kind kind;
 	int threads, locks;
 	struct work inside, outside;
-	int writes_in_1000;  /* of a rwlock */
-	int permits;	     /* of a semaphore */
-	int room, producers; /* of a queue */
-	int broadcasts,
-		late; /* its producers broadcast; notify under the mutex */
-	int nests, tries, timed; /* of a mutex; a rwlock's readers try, too */
-	int computing, parked;	 /* threads that use no lock; that wait for a
-				    condvar all the time */
-	int bound;		 /* to one processor */
+	/* Of a rwlock, of a semaphore, of a queue. */
+	int writes_in_1000;
+	int permits;
+	int room, producers;
+	/* A queue's producers broadcast; it is notified under the mutex. */
+	int broadcasts, late;
+	/* Of a mutex; a rwlock's readers try, too. */
+	int nests, tries, timed;
+	/* Threads that use no lock; that wait for a condvar all the time. */
+	int computing, parked;
+	/* To one processor. */
+	int bound;
 } it;
 
 static struct work draw_work(uint64_t *seed, double most_us)
@@ -99,7 +97,7 @@ static struct work draw_work(uint64_t *seed, double most_us)
 
 static void draw_pattern(uint64_t seed)
 {
-	static const int threads[] = {2, 2,  3,	 4,  4,		  6,
+	static const int threads[] = {2, 2,  3,  4,  4, 6,
 				      8, 12, 16, 24, MOST_THREADS};
 	static const int locks[] = {1, 1, 1, 1, 2, 4, MOST_LOCKS};
 	static const int writes[] = {1, 10, 30, 100, 300, 500};

@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 /// A pattern is printed if its rate is less than so much of glibc's, or an operation takes so much
-/// more of the processors' time. (Of equal ones, one in some hundred is.)
+/// more of the processors' time.
 const BEHIND: f64 = 0.93;
 const DEAR: f64 = 1.25;
 
@@ -44,14 +44,17 @@ fn main() -> ExitCode {
     let (mut rates, mut times, mut behind) = (Vec::new(), Vec::new(), 0);
     for seed in options.first..options.first.saturating_add(options.patterns) {
         let [glibc, furwock] = measure(&program, seed, &options);
-        let rate = furwock.operations_a_second / glibc.operations_a_second;
-        let time = furwock.processors / glibc.processors / rate;
-        // (One in which nobody gets anything done in that time, as where all sleep for long.)
-        if !(rate.is_finite() && rate > 0.0 && time.is_finite() && time > 0.0) {
+        // (On glibc, too, nobody gets anything done in that time: all sleep for long.)
+        if glibc.operations_a_second == 0.0 {
             continue;
         }
-        rates.push(rate);
-        times.push(time);
+        let rate = furwock.operations_a_second / glibc.operations_a_second;
+        let time = furwock.processors / glibc.processors / rate;
+        // (Where nobody does on furwock, that is said, and is no part of a mean.)
+        if rate > 0.0 && time.is_finite() && time > 0.0 {
+            rates.push(rate);
+            times.push(time);
+        }
         behind += usize::from(rate < BEHIND);
         if rate < BEHIND || time > DEAR {
             let mut says = Command::new(&program);
