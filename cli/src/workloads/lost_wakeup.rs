@@ -33,7 +33,7 @@ const SPLIT: usize = 16;
 /// A handler sleeps for up to so many microseconds, once in so many rounds.
 const PAUSE_US: usize = 300;
 const EVERY: usize = 4;
-/// A round that has stood still for so long is looked at, twice.
+/// A round that has stood still for so long is looked at, twice each time, until it goes on.
 const STUCK: Duration = Duration::from_millis(400);
 const AGAIN: Duration = Duration::from_millis(200);
 /// How long the rounds may take to go on.

@@ -10,9 +10,9 @@ use core::time::Duration;
 ///
 /// `notify_all` moves waiters to the mutex's queue instead of waking them into it; so does
 /// `notify_one`, and `notify_all` if one thread waits, where threads that were woken so had to
-/// sleep again for the mutex. A condvar may be used
-/// with several mutexes, even at the same time: waiters with another mutex than the first waiter's
-/// are then woken, not moved. Wakeups may be spurious: use `wait_while`, or check in a loop.
+/// sleep again for the mutex. A condvar may be used with several mutexes, even at the same time:
+/// waiters with another mutex than the first waiter's are then woken, not moved. Wakeups may be
+/// spurious: use `wait_while`, or check in a loop.
 ///
 /// # Examples
 /// ```
