@@ -38,10 +38,10 @@ mod tests {
     use crate::lock::{How, Options, RawRwLock};
     use std::time::{Duration, Instant};
 
-    /// How a writer gets a lock that a reader leaves, if reads have lasted so, and processors are
-    /// so busy.
-    fn how_a_writer_gets(reads_are_long: bool, is_busy: bool) -> How {
-        let (lock, begun) = (RawRwLock::new(), Instant::now());
+    /// How a writer gets `lock` when a reader leaves it, if reads have lasted so, and processors
+    /// are so busy.
+    fn how_a_writer_gets(lock: &RawRwLock, reads_are_long: bool, is_busy: bool) -> How {
+        let begun = Instant::now();
         let patient = Options::new().hand_off_after(Duration::from_secs(60));
         lock.lock_shared();
         std::thread::scope(|scope| {
@@ -69,9 +69,12 @@ mod tests {
 
     #[test]
     fn the_last_of_long_readers_gives_the_lock_to_a_writer_while_a_processor_idles() {
-        // (Locks of tests that run beside it may share the bucket, which remembers all spells.)
+        // (A bucket remembers the spells of all its locks, those of other tests as well. So each
+        // round has a lock of its own, and with it most likely a bucket of its own.)
+        let locks: Vec<_> = (0..100).map(|_| RawRwLock::new()).collect();
         let given = |reads_are_long, is_busy| {
-            (0..100).filter(move |_| how_a_writer_gets(reads_are_long, is_busy) == How::HandedOver)
+            let how = move |lock| how_a_writer_gets(lock, reads_are_long, is_busy);
+            locks.iter().filter(move |lock| how(lock) == How::HandedOver)
         };
         assert!(given(false, false).count() < 100);
         assert!(given(true, true).count() < 100);
