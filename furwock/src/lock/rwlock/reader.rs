@@ -312,7 +312,7 @@ impl<'o> Reader<'o> {
 
     /// Whether to yield before sleeping.
     fn may_yield(&self, stop: Stop) -> bool {
-        matches!(stop, Stop::Closed | Stop::Sleepers) && self.contender.may_yield()
+        may_park_reader(stop) && self.contender.may_yield()
     }
 
     /// Queues and sleeps, or naps where it may not queue.
@@ -495,6 +495,27 @@ mod tests {
         assert!(enters(Some(How::Stolen), after_long, 9, fair), "yields are in vain");
         assert!(enters(Some(How::Stolen), after_long, 0, Policy::Recursive));
         assert!(enters(None, [LONG_AGO; 2], 0, fair), "its turn is over");
+    }
+
+    #[test]
+    fn a_reader_yields_before_it_sleeps_for_writers_that_go_first() {
+        let options = Options::new();
+        let spun = |options: &Options, may_yield: bool| {
+            let lock = RawRwLock::with_policy(Policy::PreferWriters);
+            lock.word.fetch_or(state::ONE_READER | state::WRITERS_PARKED, Ordering::Relaxed);
+            let learnt = &lot::advice(lock.key())[spin::YIELDS];
+            learnt.store(0, Ordering::Relaxed);
+            share::SUPPOSED.set(Some(may_yield));
+            // (It finds no writer in the queue, and goes in.)
+            let status = Reader::new(&lock, options).enter().unwrap();
+            share::SUPPOSED.set(None);
+            assert!(status.sleeps == 0 && readers(lock.word.load(Ordering::Relaxed)) == 2);
+            status.how == How::Spun
+        };
+        let may_yield = !lot::are_there_ranks() && sched_yield::may_call();
+        assert_eq!((0..100).any(|_| spun(&options, true)), may_yield);
+        assert!(!spun(&options, false), "other threads would run");
+        assert!(!spun(&options.spin(false), true));
     }
 
     #[test]
