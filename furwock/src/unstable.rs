@@ -84,6 +84,15 @@ pub fn give_way(rounds: u32) {
     crate::sys::thread::nap_for(FIRST_NS << rounds.min(4));
 }
 
+/// Whether no other thread of the caller's priority, or a higher one, seems to want its processor:
+/// a `sched_yield` returned at once. False, without a call, where yields say nothing: there are
+/// threads of other priorities, or a sandbox may forbid the call. Leaves errno alone, and is no
+/// cancellation point.
+#[cfg(not(any(loom, shuttle)))]
+pub fn has_processor_alone() -> bool {
+    crate::lock::yields::return_at_once()
+}
+
 /// [`prepare`](crate::lock::prepare), and says if the system refuses what waits need: a caller that
 /// has other locks should turn to them then. furwock's work all the same if memory is lacking, but
 /// slowly.

@@ -2,8 +2,9 @@
 //!
 //! glibc spins until it has the lock. If the holder isn't running, it spins for the rest of a time
 //! slice, which may keep the holder from running. Here a thread sleeps after a while, for longer
-//! each time, so that a holder of lower priority gets to run. It can't queue: the lock doesn't say
-//! whether other processes share it.
+//! each time, so that a holder of lower priority gets to run; where no other thread wants its
+//! processor, only after a longer while. It can't queue: the lock doesn't say whether other
+//! processes share it.
 
 use crate::recording::{self, Ended, Kind, Wait};
 use crate::{glibc, layout};
@@ -18,6 +19,11 @@ const TAKEN: i32 = 1 - FREE;
 /// Probes before a thread gives up its processor, some 10 us: longer than the sections that
 /// spinlocks are for.
 const PROBES: u32 = 400;
+
+/// So often it goes on to probe, since no other thread wants the processor: a sleep lasts longer
+/// than most sections that are longer than that. (One that does but isn't seen, as one of lower
+/// priority, has to get it in the end.)
+const TIMES_ALONE: u32 = 100;
 
 /// POSIX `pthread_spin_lock`.
 #[unsafe(no_mangle)]
@@ -41,7 +47,7 @@ pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut libc::pthread_spinl
 #[cold]
 #[inline(never)]
 fn contend(word: &AtomicI32) {
-    let mut rounds = 0_u32;
+    let (mut times_alone, mut rounds) = (0, 0_u32);
     loop {
         for _ in 0..PROBES {
             // Any other value is taken: on x86-64, glibc's own waiters, in another process, count
@@ -51,7 +57,11 @@ fn contend(word: &AtomicI32) {
             }
             spin_loop();
         }
-        furwock::unstable::give_way(rounds);
-        rounds = rounds.saturating_add(1);
+        if times_alone < TIMES_ALONE && furwock::unstable::has_processor_alone() {
+            times_alone += 1;
+        } else {
+            furwock::unstable::give_way(rounds);
+            rounds = rounds.saturating_add(1);
+        }
     }
 }

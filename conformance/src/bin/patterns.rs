@@ -38,8 +38,10 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let folder = scratch("patterns");
-    let program =
-        Artifact::program("patterns/pattern.c", &folder, "pattern").with(&["-lm"]).build();
+    let program = Artifact::program("patterns/pattern.c", &folder, "pattern")
+        .and(&["patterns/draw.c", "patterns/operate.c"])
+        .with(&["-lm"])
+        .build();
     println!("seed: rate over glibc's, processor time an operation, Jain's index (glibc's)");
     let (mut rates, mut times, mut behind) = (Vec::new(), Vec::new(), 0);
     for seed in options.first..options.first.saturating_add(options.patterns) {

@@ -24,6 +24,8 @@ pub(crate) use balance::Balance;
 pub(crate) use once::once;
 pub(super) use spinner::{Spinner, note_steal};
 
+use core::sync::atomic::{AtomicU64, Ordering};
+
 use super::spin::{HOLDER_YIELDS, YIELDS};
 use super::trials;
 use crate::lot::{self, Key};
@@ -164,7 +166,7 @@ pub(super) fn may_yield() -> bool {
 
 /// Yields once, and then tries to `take` what the caller waits for. Returns whether it has, and
 /// how many nanoseconds the yield took; `None` if it couldn't be made.
-pub(super) fn yield_and(take: impl FnOnce() -> bool) -> Option<(bool, u64)> {
+pub(super) fn yield_and<T>(take: impl FnOnce() -> T) -> Option<(T, u64)> {
     let began_ns = monotonic_ns();
     if !sched_yield() {
         return None;
@@ -186,6 +188,29 @@ fn yield_by(balance: &Balance, was_of_use: impl FnOnce() -> bool) -> Option<(boo
     let (was_of_use, took_ns) = yield_and(was_of_use)?;
     balance.note_yield(was_of_use, took_ns);
     Some((was_of_use, balance::is_long(took_ns)))
+}
+
+/// Whether a yield returns at once, since no other thread wants the processor. False where none may
+/// be made, on the only processor, which a holder wants as well, and for a while after one that
+/// took long.
+pub(crate) fn return_at_once() -> bool {
+    static NEXT_NS: AtomicU64 = AtomicU64::new(0);
+    if lot::is_single() || !may_yield() || monotonic_ns() < NEXT_NS.load(Ordering::Relaxed) {
+        return false;
+    }
+    let Some(((), took_ns)) = yield_and(|| ()) else { return false };
+    let pause_ns = pause_after(took_ns);
+    if pause_ns != 0 {
+        NEXT_NS.store(monotonic_ns().saturating_add(pause_ns), Ordering::Relaxed);
+    }
+    pause_ns == 0
+}
+
+/// How long it is until the next, after a yield that took so long: those that lose time slices take
+/// no more than one part of so many of the time.
+fn pause_after(took_ns: u64) -> u64 {
+    const COST: u64 = 20;
+    if took_ns < ALONE_NS { 0 } else { took_ns.saturating_mul(COST) }
 }
 
 fn are_enough(yields: u32, most: u32, lasted_ns: u64) -> bool {
@@ -224,6 +249,14 @@ mod tests {
     fn yields_end_after_so_many_and_after_so_long() {
         assert!(!are_enough(9, 10, MOST_NS - 1));
         assert!(are_enough(10, 10, 0) && are_enough(1, 10, MOST_NS));
+    }
+
+    #[test]
+    fn yields_that_others_use_are_followed_by_a_pause() {
+        assert_eq!(pause_after(ALONE_NS - 1), 0);
+        assert!(pause_after(ALONE_NS) >= 10 * ALONE_NS);
+        assert_eq!(pause_after(u64::MAX), u64::MAX);
+        assert!(!(lot::is_single() && return_at_once()));
     }
 
     #[test]
