@@ -29,7 +29,7 @@ pub(crate) use node::{
     Census, Class, PoolLayout, ThreadLayout, caller, can_be_asked_for, is_waiting, names,
 };
 #[cfg(all(test, loom))]
-pub(crate) use node::{Parker, ShortLock, Woke};
+pub(crate) use node::{Parker, ShortLock, Wakes, Woke};
 pub(crate) use wait::{
     AnyEnded, Ended, Group, Node, Place, Stands, TaskNode, TaskWait, Wait, Watch, node,
 };

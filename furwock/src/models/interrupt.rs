@@ -1,7 +1,7 @@
 //! An interrupt ends an interruptible sleep, whenever it comes (O-4).
 
 use super::{explore, rejects};
-use crate::lot::{Parker, Until, Woke};
+use crate::lot::{Parker, Until, Wakes, Woke};
 use crate::prim::mutant::Mutant;
 use loom::thread;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn interrupted_and_notified() {
     };
     let notifier = {
         let parker = Arc::clone(&parker);
-        thread::spawn(move || parker.notify())
+        thread::spawn(move || parker.notify(&mut Wakes::default()))
     };
     parker.interrupt();
     notifier.join().unwrap();

@@ -140,6 +140,11 @@ pub(crate) fn kernel_wake_one(_word: &atomic::AtomicU32) {
     KERNEL.woken.notify_all();
 }
 
+pub(crate) fn kernel_wake_two(first: &atomic::AtomicU32, second: &atomic::AtomicU32) {
+    kernel_wake_one(first);
+    kernel_wake_one(second);
+}
+
 pub(crate) fn kernel_wake_all(word: &atomic::AtomicU32) {
     kernel_wake_one(word);
 }

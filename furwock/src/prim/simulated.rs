@@ -47,6 +47,11 @@ pub(crate) fn kernel_wake_one(word: &atomic::AtomicU32) {
     machine::kernel_wake(word, 1);
 }
 
+pub(crate) fn kernel_wake_two(first: &atomic::AtomicU32, second: &atomic::AtomicU32) {
+    kernel_wake_one(first);
+    kernel_wake_one(second);
+}
+
 pub(crate) fn kernel_wake_all(word: &atomic::AtomicU32) {
     machine::kernel_wake(word, usize::MAX);
 }

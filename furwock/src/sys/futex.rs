@@ -123,6 +123,24 @@ pub(crate) fn wake(word: &AtomicU32, count: u32) {
     _ = unsafe { futex(word.as_ptr(), op, count, 0, core::ptr::null(), 0) };
 }
 
+/// Wakes one thread at each of two words, private to the process, in one system call. Both have to
+/// be writable, and neither is changed; the second's number may not be negative.
+///
+/// `FUTEX_WAKE_OP` changes the second word, here by an `or` with 0, and its second wake depends on
+/// what was there.
+#[cfg_attr(any(loom, shuttle, simulated, miri), allow(dead_code))]
+pub(crate) fn wake_two(first: &AtomicU32, second: &AtomicU32) {
+    let op = libc::FUTEX_WAKE_OP | libc::FUTEX_PRIVATE_FLAG;
+    let no_change = (libc::FUTEX_OP_OR << 28 | libc::FUTEX_OP_CMP_GE << 24) as u32;
+    // SAFETY: the words are live, and may be written through a shared reference.
+    let result = unsafe { futex(first.as_ptr(), op, 1, 1, second.as_ptr(), no_change) };
+    if result.is_err() {
+        // A filter forbids it.
+        wake(first, 1);
+        wake(second, 1);
+    }
+}
+
 /// Stores `new` and wakes `count` waiters of the shared `word`, in one system call: a thread that
 /// is killed has done both or neither. Orders like a swap.
 ///

@@ -4,7 +4,7 @@
 //! notifies its share on the way out, again by fan-out: the waker of hundreds pays for four system
 //! calls (3 us instead of 1113, with all awake no later: docs/experiments.md, "The prototype").
 
-use crate::lot::node::{Waiter, notify};
+use crate::lot::node::{Waiter, Wakes, notify};
 use crate::prim::adjustable;
 use crate::prim::mutant::{self, Mutant};
 use core::cell::Cell;
@@ -81,28 +81,29 @@ impl WakeList {
     #[inline(never)]
     fn notify_threads(&self) {
         let plain = self.len.get() <= adjustable!(PLAIN, PlainWakes);
+        let mut wakes = Wakes::default();
         for head in self.heads.iter().filter_map(Cell::get) {
             if plain {
-                notify_chain(head);
+                notify_chain(head, &mut wakes);
             } else {
                 // SAFETY: not yet notified, so that the (W) fields are this thread's.
                 unsafe {
                     head.fan_out.set(head.next_chosen.get());
-                    notify(head);
+                    notify(head, &mut wakes);
                 }
             }
         }
     }
 }
 
-fn notify_chain(head: &'static Waiter) {
+fn notify_chain(head: &'static Waiter, wakes: &mut Wakes<'static>) {
     let mut at = Some(head);
     while let Some(waiter) = at {
         // SAFETY: not yet notified, so that the (W) fields are this thread's; read before the
         // notification, after which the node isn't.
         unsafe {
             at = waiter.next_chosen.get();
-            notify(waiter);
+            notify(waiter, wakes);
         }
     }
 }
@@ -117,7 +118,7 @@ fn notify_tasks(last: &'static Waiter) {
         reversed = Some(waiter);
     }
     if let Some(first) = reversed {
-        notify_chain(first);
+        notify_chain(first, &mut Wakes::default());
     }
 }
 

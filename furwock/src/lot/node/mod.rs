@@ -36,7 +36,7 @@ pub(crate) use notify::notify;
 pub(crate) use ownership::{is_callers, is_own};
 #[cfg(all(test, loom))]
 pub(crate) use parker::Parker;
-pub(crate) use parker::{Signals, Until, Woke};
+pub(crate) use parker::{Signals, Until, Wakes, Woke};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use pool::{PoolLayout, for_each};
 pub(crate) use room::{Notes, Room};

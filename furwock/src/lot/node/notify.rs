@@ -3,6 +3,7 @@
 use super::claim::Counts;
 #[cfg(any(loom, shuttle))]
 use super::model::give_back;
+use super::parker::Wakes;
 use super::sink::Sink;
 #[cfg(not(any(loom, shuttle)))]
 use super::thread::give_back;
@@ -21,21 +22,25 @@ use {
 /// # Safety
 /// The caller chose the node, or was given it to notify, and it has not been notified.
 #[inline]
-pub(crate) unsafe fn notify(waiter: &'static Waiter) {
+pub(crate) unsafe fn notify(waiter: &'static Waiter, wakes: &mut Wakes<'static>) {
     // SAFETY: not yet notified, so that the node's kind is stable.
     match unsafe { waiter.kind.get() } {
-        NodeKind::Thread => waiter.parker.notify(),
+        NodeKind::Thread => waiter.parker.notify(wakes),
         NodeKind::Member { head, counts: Counts::Polled, .. } => {
             // First, since the descriptor is its owner's to close once notified.
             // SAFETY: the owner leaves the head alone from the claim to the notification.
             if let Some(fd) = unsafe { head.sink.fd() } {
                 eventfd::signal(fd);
             }
-            head.parker.notify();
+            head.parker.notify(wakes);
         }
-        NodeKind::Member { head, .. } => head.parker.notify(),
-        // SAFETY: by this function's contract.
-        NodeKind::Task(thread) => unsafe { notify_task(thread) },
+        NodeKind::Member { head, .. } => head.parker.notify(wakes),
+        NodeKind::Task(thread) => {
+            // (It may take as long as it likes.)
+            wakes.make();
+            // SAFETY: by this function's contract.
+            unsafe { notify_task(thread) }
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::prim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{
     Sleep, adjustable, full_fence, is_sleep_ended, kernel_sleep, kernel_sleep_restarting,
-    kernel_wake_one, spin_loop,
+    kernel_wake_one, kernel_wake_two, spin_loop,
 };
 use crate::sys::clock::Deadline;
 
@@ -23,6 +23,38 @@ const ABANDONED: u32 = 3;
 /// Pauses before a sleep that asks for them: tens of nanoseconds, for a notification that is about
 /// to come. More didn't pay (docs/experiments.md, "A shorter spin in the parker").
 const SPINS: u32 = if cfg!(any(loom, shuttle)) { 0 } else { 3 };
+
+/// Wakes of threads that have been notified, two to a system call: where many are woken, the calls
+/// are a third of what it costs. Makes the last as it is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Wakes<'p> {
+    due: Option<&'p AtomicU32>,
+}
+
+impl<'p> Wakes<'p> {
+    #[inline]
+    fn add(&mut self, word: &'p AtomicU32) {
+        match self.due.take() {
+            None => self.due = Some(word),
+            Some(first) => kernel_wake_two(first, word),
+        }
+    }
+
+    /// Makes those that are due.
+    #[inline]
+    pub(crate) fn make(&mut self) {
+        if let Some(word) = self.due.take() {
+            kernel_wake_one(word);
+        }
+    }
+}
+
+impl Drop for Wakes<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.make();
+    }
+}
 
 /// Why a thread came out of `sleep`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,9 +195,9 @@ impl Parker {
 
     /// Lets the thread go on. **The last permitted touch**: once the swap is done the thread may
     /// have returned, ended, or be waiting for something else; all that follows is a wake by
-    /// address, which a later sleeper there tolerates.
+    /// address, which a later sleeper there tolerates, and which `wakes` may put off.
     #[inline]
-    pub(crate) fn notify(&self) {
+    pub(crate) fn notify<'p>(&'p self, wakes: &mut Wakes<'p>) {
         let ordering = if mutant::active(Mutant::NotifyRelaxed) {
             Ordering::Relaxed
         } else {
@@ -174,7 +206,7 @@ impl Parker {
         if self.state.swap(NOTIFIED, ordering) == SLEEPING
             && !mutant::active(Mutant::NotifyWithoutWake)
         {
-            kernel_wake_one(&self.state);
+            wakes.add(&self.state);
         }
     }
 

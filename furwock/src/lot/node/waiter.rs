@@ -3,7 +3,7 @@
 use super::claim::{Claim, Counts};
 use super::ended::Owner;
 use super::key::Key;
-use super::parker::Parker;
+use super::parker::{Parker, Wakes};
 use super::room::{Notes, Room};
 use super::sink::SinkCell;
 use super::verdict::{Debt, Verdict};
@@ -182,7 +182,7 @@ impl Waiter {
             }
             self.fan_out.set(None);
         }
-        self.parker.notify();
+        self.parker.notify(&mut Wakes::default());
     }
 
     /// # Safety
