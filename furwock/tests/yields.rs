@@ -192,6 +192,24 @@ fn notify() {
     wake_again_and_again(|| notify.notify_one(), || assert!(notify.wait(None)));
 }
 
+fn signal() {
+    let (lock, changed, is_set) = (RawMutex::new(), RawCondvar::new(), AtomicBool::new(false));
+    let set = || {
+        lock.lock();
+        is_set.store(true, Ordering::Relaxed);
+        lock.unlock();
+        changed.notify_one();
+    };
+    let take = || {
+        lock.lock();
+        while !is_set.swap(false, Ordering::Relaxed) {
+            changed.wait(&lock, None);
+        }
+        lock.unlock();
+    };
+    wake_again_and_again(set, take);
+}
+
 /// As the preload does for calls of futex(2) by number.
 fn ask_for_a_wait() {
     let word = 0_u32;
@@ -276,6 +294,7 @@ fn on_one_processor_waiters_yield() {
         meet,
         park,
         notify,
+        signal,
         ask_for_a_wait,
         answer_each_other,
     ];
@@ -286,14 +305,15 @@ fn on_one_processor_waiters_yield() {
 
 #[test]
 fn on_one_processor_waiters_whose_yields_are_refused_sleep() {
-    for way in [sleep_with_a_mutex, sleep_as_writers, meet, park, notify] {
+    for way in [sleep_with_a_mutex, sleep_as_writers, meet, park, notify, signal] {
         assert_ended(libc::SIGALRM, of_yields(refuse(libc::EPERM)), || {}, way);
     }
 }
 
 #[test]
 fn on_one_processor_waiters_that_forgo_yields_make_none() {
-    for way in [sleep_with_a_mutex, sleep_as_writers, meet, park, notify, ask_for_a_wait] {
+    let ways = [sleep_with_a_mutex, sleep_as_writers, meet, park, notify, signal, ask_for_a_wait];
+    for way in ways {
         assert_ended(libc::SIGALRM, of_yields(trap()), forgo_yields, way);
     }
 }

@@ -1,6 +1,7 @@
 //! The waiter's side: queue, release the mutex, sleep.
 
 use super::{NO_WAITERS, RawCondvar};
+use crate::lock::yields::{self, Balance};
 use crate::lock::{Outcome, RawMutex};
 use crate::lot::{self, Debt, Ended, From, Place, Verdict, Wait};
 use crate::prim::atomic::Ordering;
@@ -8,6 +9,9 @@ use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::{Clock, Deadline};
 use crate::sys::thread::nap;
 use core::cell::Cell;
+
+/// What yields before a sleep came to.
+static BALANCE: Balance = Balance::new();
 
 /// How a wait on a condition variable ended, and what the waiter owes the mutex.
 #[must_use = "the mutex has to be locked again"]
@@ -77,6 +81,9 @@ pub unsafe fn wait_released(
     let over = Deadline::at(Clock::Monotonic, 0, 0);
     if !released {
         wait = wait.until(over.as_ref());
+    }
+    if released && deadline.is_none() {
+        yields::once(&BALANCE, || wait.is_notified());
     }
     // A waiter that leaves does so under the bucket lock, and doesn't touch the condvar again:
     // it may be destroyed once it counts as having no waiters (C-4).

@@ -16,7 +16,9 @@ use crate::lot;
 /// Yields once, if that pays by the `balance` of this kind of waits, and then asks whether what the
 /// caller waits for `has_come`. Returns whether it has.
 ///
-/// The caller has no role, and no place in a queue: nothing relies on it.
+/// As a rule the caller has no role, and no place in a queue, so that nothing relies on it. One
+/// that waits at a condvar is queued: if it is chosen meanwhile, it is on its way as a woken thread
+/// is that has no processor yet.
 pub(crate) fn once(balance: &Balance, has_come: impl FnOnce() -> bool) -> bool {
     lot::is_single()
         && pays_by(balance)

@@ -108,6 +108,12 @@ impl<'d> Wait<'d> {
         self
     }
 
+    /// Whether a waker has chosen this waiter and told it: it won't sleep.
+    #[inline]
+    pub(crate) fn is_notified(&self) -> bool {
+        self.waiter.parker.is_notified()
+    }
+
     /// Sleeps. The bucket's lock must have been dropped.
     ///
     /// If the waiter leaves unchosen, `on_leave` is called once, under the lock of the bucket it
