@@ -84,10 +84,11 @@ pub fn give_way(rounds: u32) {
     crate::sys::thread::nap_for(FIRST_NS << rounds.min(4));
 }
 
-/// Whether no other thread of the caller's priority, or a higher one, seems to want its processor:
-/// a `sched_yield` returned at once. False, without a call, where yields say nothing: there are
-/// threads of other priorities, or a sandbox may forbid the call. Leaves errno alone, and is no
-/// cancellation point.
+/// Whether no other thread seems to want the caller's processor: a `sched_yield` returned at once.
+/// It does so, too, where one of lower priority wants it, and where the scheduler finds that the
+/// caller is to have it first: no caller may rely on it for more than a moment. False, without a
+/// call, where yields say nothing: there are threads of other priorities, or a sandbox may forbid
+/// the call. Leaves errno alone, and is no cancellation point.
 #[cfg(not(any(loom, shuttle)))]
 pub fn has_processor_alone() -> bool {
     crate::lock::yields::return_at_once()

@@ -249,11 +249,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             spin::learn(key, is_free, self.is_sparse);
         }
         if self.is_where_wakes_are_in_vain() {
-            match (is_free, self.has_napped) {
-                (true, _) => naps::forget(key),
-                (false, false) => naps::note_wake_in_vain(key),
-                (false, true) => {}
-            }
+            naps::note(key, is_free, self.has_napped);
         }
     }
 

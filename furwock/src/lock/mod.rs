@@ -9,6 +9,7 @@ pub(crate) mod condvar;
 mod contender;
 pub(crate) mod future;
 mod gate;
+mod holder;
 mod interval;
 pub(crate) mod mutex;
 mod naps;

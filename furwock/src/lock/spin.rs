@@ -1,6 +1,7 @@
 //! How long a thread spins, and how many wakes are under way at a time; what threads and buckets
 //! learn of that, in the room that the engine has for locks.
 
+use super::holder::Holder;
 use super::interval::{self, Part, Short};
 use super::{busy, trials};
 use crate::lot::{self, Key};
@@ -140,13 +141,19 @@ const HOLDERS_OFF: u32 = 6;
 /// a rule; half as long as a whole one at most. (docs/experiments.md, "Spells that are cut short".)
 const SHORT: u32 = 2;
 
+/// A spell asks whether the holder runs after one part of so many of its length, and then after
+/// twice as long each time.
+const ASKS_AFTER: u64 = 2;
+
 /// One spell of spinning.
 pub(super) struct Spin {
     key: Key,
     probing: &'static Probing,
     /// Pauses so far, without the time spent aside.
     pauses: u32,
+    began_ns: u64,
     ends_ns: u64,
+    holder: Holder,
     /// It begins by standing aside.
     begins_aside: bool,
     /// The wait is to be noted, and the interval that begins with it.
@@ -171,7 +178,9 @@ impl Spin {
             key,
             probing,
             pauses: 0,
+            began_ns: 0,
             ends_ns: 0,
+            holder: Holder::default(),
             begins_aside: false,
             is_timed: false,
             times_look: false,
@@ -316,14 +325,22 @@ impl Spin {
         if self.ends_ns == 0 {
             let whole_ns = self.probing.spin_ns();
             self.ends_ns = now + if self.is_short() { whole_ns / 2 } else { whole_ns };
+            self.holder = Holder::since(now, whole_ns / ASKS_AFTER);
+            self.began_ns = now;
         }
         let longer_ns = if self.saw_others { 0 } else { self.probing.longer_ns() };
-        let goes_on = now < self.ends_ns + longer_ns;
+        let goes_on = now < self.ends_ns + longer_ns && !self.is_holder_off(now);
         if !goes_on {
             self.learn(None);
             self.is_over = true;
         }
         goes_on
+    }
+
+    /// Whether the owner that the spell has seen all the time has no processor.
+    fn is_holder_off(&mut self, now_ns: u64) -> bool {
+        let is_known = self.owner != 0 && !self.saw_others;
+        is_known && self.holder.is_off(self.owner, self.began_ns, now_ns)
     }
 }
 

@@ -120,13 +120,7 @@ pub(crate) fn kernel_wake_one(word: &atomic::AtomicU32) {
 /// Wakes one thread that sleeps on each word, in the same way.
 #[inline]
 pub(crate) fn kernel_wake_two(first: &atomic::AtomicU32, second: &atomic::AtomicU32) {
-    if cfg!(miri) {
-        // It knows no call for both.
-        kernel_wake_one(first);
-        kernel_wake_one(second);
-    } else {
-        sys::futex::wake_two(first, second);
-    }
+    sys::futex::wake_two(first, second);
 }
 
 /// Wakes all threads that sleep on `word`, in the same way.

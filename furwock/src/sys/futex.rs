@@ -3,8 +3,9 @@
 use super::clock::{Clock, Deadline};
 #[cfg(not(any(loom, shuttle)))]
 use super::futex2::{self, Failure, Waitv};
+use super::sched_yield::may_call;
 use super::syscall::{Errno, syscall};
-use core::sync::atomic::AtomicU32;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,22 +124,27 @@ pub(crate) fn wake(word: &AtomicU32, count: u32) {
     _ = unsafe { futex(word.as_ptr(), op, count, 0, core::ptr::null(), 0) };
 }
 
-/// Wakes one thread at each of two words, private to the process, in one system call. Both have to
-/// be writable, and neither is changed; the second's number may not be negative.
+/// Wakes one thread at each of two words, private to the process, in one system call, unless a
+/// sandbox may forbid that. Both have to be writable, and neither is changed; the second's number
+/// may not be negative.
 ///
 /// `FUTEX_WAKE_OP` changes the second word, here by an `or` with 0, and its second wake depends on
 /// what was there.
-#[cfg_attr(any(loom, shuttle, simulated, miri), allow(dead_code))]
+#[cfg_attr(any(loom, shuttle, simulated), allow(dead_code))]
 pub(crate) fn wake_two(first: &AtomicU32, second: &AtomicU32) {
-    let op = libc::FUTEX_WAKE_OP | libc::FUTEX_PRIVATE_FLAG;
-    let no_change = (libc::FUTEX_OP_OR << 28 | libc::FUTEX_OP_CMP_GE << 24) as u32;
-    // SAFETY: the words are live, and may be written through a shared reference.
-    let result = unsafe { futex(first.as_ptr(), op, 1, 1, second.as_ptr(), no_change) };
-    if result.is_err() {
-        // A filter forbids it.
-        wake(first, 1);
-        wake(second, 1);
+    static IS_REFUSED: AtomicBool = AtomicBool::new(false);
+    // (Miri knows no such call.)
+    if !cfg!(miri) && may_call() && !IS_REFUSED.load(Ordering::Relaxed) {
+        let op = libc::FUTEX_WAKE_OP | libc::FUTEX_PRIVATE_FLAG;
+        let no_change = (libc::FUTEX_OP_OR << 28 | libc::FUTEX_OP_CMP_GE << 24) as u32;
+        // SAFETY: the words are live, and may be written through a shared reference.
+        if unsafe { futex(first.as_ptr(), op, 1, 1, second.as_ptr(), no_change) }.is_ok() {
+            return;
+        }
+        IS_REFUSED.store(true, Ordering::Relaxed);
     }
+    wake(first, 1);
+    wake(second, 1);
 }
 
 /// Stores `new` and wakes `count` waiters of the shared `word`, in one system call: a thread that
@@ -156,7 +162,7 @@ pub(crate) fn store_and_wake_shared(word: &AtomicU32, new: u32, count: u32) {
         unsafe { futex(word.as_ptr(), libc::FUTEX_WAKE_OP, count, 0, word.as_ptr(), set_to) };
     if result.is_err() {
         // A filter forbids it: the same in two steps.
-        word.swap(new, core::sync::atomic::Ordering::AcqRel);
+        word.swap(new, Ordering::AcqRel);
         // SAFETY: the kernel uses the address only to find sleepers.
         _ = unsafe { futex(word.as_ptr(), libc::FUTEX_WAKE, count, 0, core::ptr::null(), 0) };
     }

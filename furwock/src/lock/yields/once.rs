@@ -17,8 +17,9 @@ use crate::lot;
 /// caller waits for `has_come`. Returns whether it has.
 ///
 /// As a rule the caller has no role, and no place in a queue, so that nothing relies on it. One
-/// that waits at a condvar is queued: if it is chosen meanwhile, it is on its way as a woken thread
-/// is that has no processor yet.
+/// that waits at a condvar is queued: if it is chosen meanwhile, and may be given the mutex, it has
+/// to get the processor first, as a woken thread has. (Of threads that compute, one that yields may
+/// wait for more than one that slept; if such waits are long, no yields are made.)
 pub(crate) fn once(balance: &Balance, has_come: impl FnOnce() -> bool) -> bool {
     lot::is_single()
         && pays_by(balance)
