@@ -58,16 +58,16 @@ static struct works draw_works(uint64_t *seed)
 
 void draw_pattern(uint64_t seed)
 {
-	static const int threads[] = {2, 2,  3,  4,  4, 6,
+	static const int threads[] = {2, 2,  3,	 4,  4,		  6,
 				      8, 12, 16, 24, MOST_THREADS};
 	static const int locks[] = {1, 1, 1, 1, 2, 4, MOST_LOCKS};
 	static const int writes[] = {1, 10, 30, 100, 300, 500};
 	static const int rooms[] = {1, 2, 8, 64, 1000};
 	static const int computing[] = {0, 0, 0, 0, 1, 2};
-	static const int kinds[] = {MUTEX,     MUTEX,   MUTEX, MUTEX,  RWLOCK,
-				    RWLOCK,    RWLOCK,  QUEUE, QUEUE,  QUEUE,
-				    SEMAPHORE, BARRIER, POOL,  PHASES, RING,
-				    TURNS,     DEADLINES, SPINLOCK};
+	static const int kinds[] = {
+		MUTEX,	MUTEX,	MUTEX, MUTEX, RWLOCK,	 RWLOCK,
+		RWLOCK, QUEUE,	QUEUE, QUEUE, SEMAPHORE, BARRIER,
+		POOL,	PHASES, RING,  TURNS, DEADLINES, SPINLOCK};
 	static const int types[] = {NORMAL,    NORMAL,	 NORMAL, NORMAL,
 				    NORMAL,    NORMAL,	 NORMAL, RECURSIVE,
 				    RECURSIVE, CHECKING, ROBUST, INHERITING};
@@ -101,18 +101,34 @@ void draw_pattern(uint64_t seed)
 
 int change_pattern(const char *change)
 {
-#define NAMED(name) {#name, &it.name}
+#define NAMED(name)                                                            \
+	{                                                                      \
+		#name, &it.name                                                \
+	}
 	static const struct {
 		const char *name;
 		int *value;
 	} numbers[] = {
-		NAMED(threads),	    NAMED(locks),     NAMED(writes_in_1000),
-		NAMED(permits),	    NAMED(room),      NAMED(producers),
-		NAMED(broadcasts),  NAMED(late),      NAMED(nests),
-		NAMED(tries),	    NAMED(timed),     NAMED(computing),
-		NAMED(parked),	    NAMED(bound),     NAMED(shared),
-		NAMED(lives_for),   NAMED(odd),	      NAMED(changes_after_ms),
-		NAMED(interrupted), NAMED(writers_first),
+		NAMED(threads),
+		NAMED(locks),
+		NAMED(writes_in_1000),
+		NAMED(permits),
+		NAMED(room),
+		NAMED(producers),
+		NAMED(broadcasts),
+		NAMED(late),
+		NAMED(nests),
+		NAMED(tries),
+		NAMED(timed),
+		NAMED(computing),
+		NAMED(parked),
+		NAMED(bound),
+		NAMED(shared),
+		NAMED(lives_for),
+		NAMED(odd),
+		NAMED(changes_after_ms),
+		NAMED(interrupted),
+		NAMED(writers_first),
 	};
 	static const struct {
 		const char *name;
@@ -137,7 +153,7 @@ int change_pattern(const char *change)
 		if (strlen(name) == length && !strncmp(name, change, length)) {
 			struct work *work = works[at].work;
 			work->us = atof(is + 1);
-			work->spread = work->us == 0 ? NOTHING
+			work->spread = work->us == 0		 ? NOTHING
 				       : work->spread == NOTHING ? CONSTANT
 								 : work->spread;
 			return 1;
@@ -195,8 +211,7 @@ void describe_pattern(void)
 		[INHERITING] = ", of inherited priority",
 	};
 	printf("%s x %d", kinds[it.kind], it.threads);
-	if (it.locks > 1 &&
-	    (it.kind <= SEMAPHORE || it.kind == SPINLOCK))
+	if (it.locks > 1 && (it.kind <= SEMAPHORE || it.kind == SPINLOCK))
 		printf(", %d locks", it.locks);
 	if (has_mutex())
 		printf("%s", types[it.type]);

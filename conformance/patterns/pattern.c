@@ -173,8 +173,11 @@ int main(int count, char **arguments)
 	for (int at = 2; at < count; at++)
 		if (at == 2 && isdigit((unsigned char)arguments[at][0]))
 			ms = (unsigned)strtoul(arguments[at], NULL, 10);
-		else if (!change_pattern(arguments[at]))
-			fail(arguments[at]);
+		else if (!change_pattern(arguments[at])) {
+			fprintf(stderr, "%s: a pattern has no such number\n",
+				arguments[at]);
+			return 2;
+		}
 	if (ms == 0) {
 		describe_pattern();
 		return 0;

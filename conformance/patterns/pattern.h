@@ -1,4 +1,5 @@
-/* A pattern of locking: what it is, and the parts of the program that runs it. */
+/* A pattern of locking: what it is, and the parts of the program that runs it.
+ */
 #ifndef PATTERN_H
 #define PATTERN_H
 
@@ -40,7 +41,14 @@ enum kind {
 	KINDS
 };
 
-enum mutex_type { NORMAL, RECURSIVE, CHECKING, ROBUST, INHERITING, MUTEX_TYPES };
+enum mutex_type {
+	NORMAL,
+	RECURSIVE,
+	CHECKING,
+	ROBUST,
+	INHERITING,
+	MUTEX_TYPES
+};
 
 struct pattern {
 	enum kind kind;
@@ -75,7 +83,8 @@ struct pattern {
 extern struct pattern it;
 
 void draw_pattern(uint64_t seed);
-/* Changes one number of the pattern, `NAME=VALUE`. Whether there is such a one. */
+/* Changes one number of the pattern, `NAME=VALUE`. Whether there is such a one.
+ */
 int change_pattern(const char *change);
 void describe_pattern(void);
 

@@ -1,6 +1,7 @@
-//! `furwock-patterns [--first SEED] [--patterns N] [--rounds N] [--ms N]`: draws patterns of
-//! locking (`patterns/pattern.c`), runs each on glibc and on furwock by turns, and prints those in
-//! which furwock is behind: for what no benchmark's author has thought of.
+//! `furwock-patterns [--first SEED] [--patterns N] [--rounds N] [--ms N] [NAME=VALUE]...`: draws
+//! patterns of locking (`patterns`), runs each on glibc and on furwock by turns, and prints those in
+//! which furwock is behind: for what no benchmark's author has thought of. `NAME=VALUE` changes one
+//! number of each pattern (`patterns/draw.c` has the names), to see what matters.
 
 use furwock_conformance::program::stdout_of;
 use furwock_conformance::{Artifact, Side, scratch};
@@ -22,6 +23,7 @@ struct Options {
     patterns: u64,
     rounds: usize,
     ms: u64,
+    changes: Vec<String>,
 }
 
 /// What one run came to, or the medians of some.
@@ -34,7 +36,10 @@ struct Outcome {
 
 fn main() -> ExitCode {
     let Some(options) = parse(env::args().skip(1)) else {
-        eprintln!("usage: furwock-patterns [--first SEED] [--patterns N] [--rounds N] [--ms N]");
+        eprintln!(
+            "usage: furwock-patterns [--first SEED] [--patterns N] [--rounds N] [--ms N] \
+             [NAME=VALUE]..."
+        );
         return ExitCode::from(2);
     };
     let folder = scratch("patterns");
@@ -60,7 +65,7 @@ fn main() -> ExitCode {
         behind += usize::from(rate < BEHIND);
         if rate < BEHIND || time > DEAR {
             let mut says = Command::new(&program);
-            says.arg(seed.to_string());
+            says.arg(seed.to_string()).args(&options.changes);
             let (own, glibcs) = (furwock.jain, glibc.jain);
             let what = stdout_of(says, LIMIT);
             print!("{seed}: {rate:.2}, {time:.2}, {own:.2} ({glibcs:.2}): {what}");
@@ -77,8 +82,12 @@ fn main() -> ExitCode {
 }
 
 fn parse(mut given: impl Iterator<Item = String>) -> Option<Options> {
-    let mut options = Options { first: 1, patterns: 100, rounds: 3, ms: 200 };
+    let mut options = Options { first: 1, patterns: 100, rounds: 3, ms: 200, changes: Vec::new() };
     while let Some(name) = given.next() {
+        if name.contains('=') {
+            options.changes.push(name);
+            continue;
+        }
         let value: u64 = given.next()?.parse().ok()?;
         match name.as_str() {
             "--first" => options.first = value,
@@ -99,7 +108,7 @@ fn measure(program: &Path, seed: u64, options: &Options) -> [Outcome; 2] {
         for turn in 0..SIDES.len() {
             let at = (round + turn) % SIDES.len();
             let mut command = SIDES[at].command(program);
-            command.args([seed.to_string(), options.ms.to_string()]);
+            command.args([seed.to_string(), options.ms.to_string()]).args(&options.changes);
             let limit = LIMIT + Duration::from_millis(options.ms);
             outcomes[at].push(outcome(&stdout_of(command, limit)));
         }
