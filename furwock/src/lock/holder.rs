@@ -1,12 +1,14 @@
 //! Whether the thread that holds a lock runs, by the processor time that it uses.
 //!
-//! A holder that sleeps, or has lost its processor, won't release the lock soon, and who spins for
-//! it burns a processor. The kernel says how much time any thread of the process has used, to the
-//! nanosecond: that of a thread that runs grows, and that of another stands still. So a spinner
-//! that has waited for a while asks for the holder's, and asks again when it has waited for twice
-//! as long. A question is a system call, 0.2 us, and none of a release's way.
+//! A holder that sleeps, or has lost its processor, won't release the lock soon, and a thread that
+//! spins for it burns a processor. The kernel says how much time any thread of the process has
+//! used, to the nanosecond: that of a thread that runs grows, and that of another stands still. So
+//! a spinner that has waited for a while asks for the holder's, and asks again when it has waited
+//! for twice as long. A question is a system call, 0.2 us, and takes the holder's run queue's lock
+//! for a moment. (A holder that was interrupted for all of the time in between seems to be off,
+//! too.)
 
-use crate::sys::processor_time::time_of_ns;
+use crate::sys::processor_time::{is_exact, time_of_ns};
 
 /// What one spell of spinning has learnt of the holder.
 #[derive(Debug, Default)]
@@ -33,7 +35,7 @@ impl Holder {
         self.next_ns = now_ns.saturating_add(now_ns.saturating_sub(began_ns));
         // (A task holds it, or it isn't known who does.)
         let Some(used_ns) = time_of_ns(tid) else { return false };
-        let is_off = self.tid == tid && self.used_ns == used_ns;
+        let is_off = self.tid == tid && self.used_ns == used_ns && is_exact();
         (self.tid, self.used_ns) = (tid, used_ns);
         is_off
     }

@@ -23,7 +23,9 @@ use crate::sys::thread::{nap_for, slot};
 /// as many at most, where naps have found the lock free since.
 const ENOUGH: u32 = 8;
 const MOST_DOUBLINGS: u32 = 2;
-/// So many wakes and naps in vain count, at most. By then naps pay.
+/// So many wakes in vain count, at most, and so many with the naps after which the lock was held. By
+/// then naps pay.
+const MOST_WAKES: u32 = ENOUGH << MOST_DOUBLINGS;
 const MOST: u32 = (1 << COUNT_BITS) - 1;
 
 /// Wakes in vain count that come within this time of the one before. If they are rarer, they cost
@@ -66,8 +68,11 @@ impl Learnt {
     fn after_wake(self, now_us: u64) -> Self {
         let now = (now_us / u64::from(UNIT_US)) as u32 & TIME;
         let is_frequent = now.wrapping_sub(self.at) & TIME <= FREQUENT_US / UNIT_US;
-        let in_vain =
-            if is_frequent { (self.in_vain + 1).min(MOST) } else { self.in_vain.saturating_sub(1) };
+        let in_vain = match self.in_vain {
+            count if !is_frequent => count.saturating_sub(1),
+            count if count < MOST_WAKES => count + 1,
+            count => count,
+        };
         Self { in_vain, at: now, ..self }
     }
 
@@ -149,10 +154,10 @@ mod tests {
     #[test]
     fn frequent_wakes_in_vain_count() {
         assert_eq!(after(3, 1).in_vain, 3);
-        assert_eq!(after(1_000, FREQUENT_US).in_vain, MOST);
+        assert_eq!(after(1_000, FREQUENT_US).in_vain, MOST_WAKES);
         assert_eq!(after(1_000, FREQUENT_US + UNIT_US).in_vain, 0);
         let rare = after(1_000, 1).after_wake(u64::from(TIME / 2) * u64::from(UNIT_US));
-        assert_eq!(rare.in_vain, MOST - 1);
+        assert_eq!(rare.in_vain, MOST_WAKES - 1);
         assert_eq!(Learnt::from_word(rare.to_word()), rare);
     }
 
@@ -169,6 +174,7 @@ mod tests {
             assert_eq!(wakes_until_due(learnt), Some(wakes));
             learnt = learnt.after_loss();
         }
+        assert_eq!((0..1_000).fold(learnt, |it, _| it.after_wake(0)).after_nap().doublings, 2);
         learnt = (0..MOST).fold(learnt, |learnt, _| learnt.after_nap());
         assert!(learnt.has_naps());
         assert_eq!(wakes_until_due(Learnt { in_vain: 0, ..learnt }), Some(8));

@@ -1,8 +1,9 @@
 //! The processor time that the program and its threads have used, as long as no sandbox may forbid
 //! to ask.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
+use super::clock::monotonic_ns;
 use super::sched_yield;
 use super::syscall::{Errno, syscall};
 
@@ -28,6 +29,35 @@ pub(crate) fn time_of_ns(tid: u32) -> Option<u64> {
     const OF_THREAD: i32 = 4;
     const IN_NS: i32 = 2;
     time_ns(!(tid as i32) << 3 | OF_THREAD | IN_NS)
+}
+
+/// Whether threads' times grow while they run, and not from tick to tick only, as where the kernel
+/// has no better clock. Found out once, by the caller's own, in 2 us.
+pub(crate) fn is_exact() -> bool {
+    const UNKNOWN: u8 = 0;
+    const EXACT: u8 = 1;
+    const COARSE: u8 = 2;
+    static WHAT: AtomicU8 = AtomicU8::new(UNKNOWN);
+    if WHAT.load(Ordering::Relaxed) == UNKNOWN {
+        let what = grows_at_once().map_or(UNKNOWN, |grows| if grows { EXACT } else { COARSE });
+        WHAT.store(what, Ordering::Relaxed);
+    }
+    WHAT.load(Ordering::Relaxed) == EXACT
+}
+
+/// Whether the caller's time grows while it runs for 2 us; `None` if that can't be told.
+fn grows_at_once() -> Option<bool> {
+    const TRIED_NS: u64 = 2_000;
+    const MOST_NS: u64 = 500_000;
+    let before = thread_time_ns()?;
+    let until = monotonic_ns() + TRIED_NS;
+    while monotonic_ns() < until {
+        core::hint::spin_loop();
+    }
+    let grown_ns = thread_time_ns()?.saturating_sub(before);
+    // (With a tick in between it would be a millisecond or more.)
+    let is_exact = grown_ns != 0;
+    (grown_ns < MOST_NS).then_some(is_exact)
 }
 
 fn time_ns(clock: libc::clockid_t) -> Option<u64> {
