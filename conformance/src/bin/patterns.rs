@@ -1,7 +1,7 @@
 //! `furwock-patterns [--first SEED] [--patterns N] [--rounds N] [--ms N] [NAME=VALUE]...`: draws
-//! patterns of locking (`patterns`), runs each on glibc and on furwock by turns, and prints those in
-//! which furwock is behind: for what no benchmark's author has thought of. `NAME=VALUE` changes one
-//! number of each pattern (`patterns/draw.c` has the names), to see what matters.
+//! patterns of locking (`patterns`), runs each on glibc and on furwock by turns, and prints those
+//! in which furwock is behind: for what no benchmark's author has thought of. `NAME=VALUE` changes
+//! one number of each pattern (`patterns/draw.c` has the names), to see what matters.
 
 use furwock_conformance::program::stdout_of;
 use furwock_conformance::{Artifact, Side, scratch};

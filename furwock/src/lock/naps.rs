@@ -23,8 +23,8 @@ use crate::sys::thread::{nap_for, slot};
 /// as many at most, where naps have found the lock free since.
 const ENOUGH: u32 = 8;
 const MOST_DOUBLINGS: u32 = 2;
-/// So many wakes in vain count, at most, and so many with the naps after which the lock was held. By
-/// then naps pay.
+/// So many wakes in vain count, at most, and so many with the naps after which the lock was held.
+/// By then naps pay.
 const MOST_WAKES: u32 = ENOUGH << MOST_DOUBLINGS;
 const MOST: u32 = (1 << COUNT_BITS) - 1;
 

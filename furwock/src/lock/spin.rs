@@ -141,8 +141,8 @@ const HOLDERS_OFF: u32 = 6;
 /// a rule; half as long as a whole one at most. (docs/experiments.md, "Spells that are cut short".)
 const SHORT: u32 = 2;
 
-/// A spell asks whether the holder runs after one part of so many of the longest one, and then after
-/// twice as long each time.
+/// A spell asks whether the holder runs after one part of so many of the longest one, and then
+/// after twice as long each time.
 const ASKS_AFTER: u64 = 8;
 
 /// One spell of spinning.
@@ -478,6 +478,22 @@ pub(super) fn how_far_ahead(key: Key) -> u32 {
     (1 + wakes_ahead(key).load(Ordering::Relaxed)).min(most)
 }
 
+/// How many of a broadcast's waiters should be on their way to the mutex at `key` at once, if it is
+/// free: at least two for each processor.
+///
+/// What is known of the mutex comes from those that wait for it. These may have little to do with
+/// it: as a rule some look whether what they wait for has come, and wait again. So sections that
+/// are long, or in which threads sleep, say nothing.
+pub(super) fn how_far_ahead_of_broadcast(key: Key) -> u32 {
+    const A_PROCESSOR: u32 = 2;
+    const MOST: u32 = 8;
+    let ahead = how_far_ahead(key);
+    if lot::seems_single() || lot::are_there_ranks() || cfg!(any(loom, shuttle)) {
+        return ahead;
+    }
+    ahead.max((A_PROCESSOR * lot::processors() as u32).min(MOST))
+}
+
 /// Notes how a woken waiter found the lock, and whether contention there is sparse, as far as it
 /// knows.
 pub(super) fn learn(key: Key, found_free: bool, is_sparse: bool) {
@@ -647,6 +663,22 @@ mod tests {
             assert!(!spell.pays(OFF, true), "the owner may lose it while the spell lasts");
         });
         assert_eq!(spin().pays(OFF, true), !lot::is_single(), "nothing is known any more");
+    }
+
+    #[test]
+    fn of_a_broadcast_several_are_woken_though_holders_are_off() {
+        let ahead = |lock: &u64| {
+            let key = Key::mutex(core::ptr::from_ref(lock).addr());
+            learn_that_holders_are_off(key);
+            [how_far_ahead(key), how_far_ahead_of_broadcast(key)]
+        };
+        let least = match (lot::is_single(), lot::are_there_ranks()) {
+            (false, false) => 4,
+            _ => 1,
+        };
+        // (Another test's lock may be in the same bucket.)
+        let several = |&[one, of_broadcast]: &[u32; 2]| one == 1 && of_broadcast >= least;
+        assert!([0_u64; 100].iter().map(ahead).any(|it| several(&it)));
     }
 
     /// How many of 100 spells for a lock of this kind that thread `tid` holds end in the first

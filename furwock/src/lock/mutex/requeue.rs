@@ -6,7 +6,7 @@ use super::state::{BITS, expecting, is_free};
 use crate::lock::bits::Role;
 use crate::lock::contender::{Contender, cleaned};
 use crate::lock::options::Options;
-use crate::lock::spin::how_far_ahead;
+use crate::lock::spin::how_far_ahead_of_broadcast;
 use crate::lot::{self, Key, LockedPair, Verdict};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
@@ -102,7 +102,7 @@ impl RawMutex {
 /// takes back one claim. (A waiter with another mutex would leave the claim standing.)
 fn choose_claiming(pair: &mut LockedPair<'_>, from: Key, mutex: &RawMutex) -> usize {
     let moves_all = mutant::active(Mutant::MoveToFreeMutex);
-    let wakes = if moves_all { 0 } else { how_far_ahead(mutex.key()) };
+    let wakes = if moves_all { 0 } else { how_far_ahead_of_broadcast(mutex.key()) };
     let mut chosen = 0;
     let mut at = pair.from.first(from);
     while let Some(waiter) = at.filter(|_| chosen < wakes as usize) {
