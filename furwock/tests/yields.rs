@@ -1,7 +1,7 @@
 //! Waiters of rwlocks yield before they sleep, so do some that a condvar's signal woke and on one
-//! processor nearly all, and mutexes whose holders yield ask for the program's processor time,
-//! unless a sandbox forbids it or the program forgoes it. Seccomp filters in children play
-//! the sandboxes.
+//! processor nearly all, mutexes whose holders yield ask for the program's processor time and
+//! spinners for their holder's, and several threads are woken two by two, unless a sandbox forbids
+//! it or the program forgoes it. Seccomp filters in children play the sandboxes.
 
 mod common;
 mod process;
@@ -14,9 +14,9 @@ use furwock::lock::{
 use furwock::unstable::refuses_wait;
 use libc::sock_filter;
 use process::{child, keep_processors};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
 
@@ -33,6 +33,21 @@ fn of_processor_time(verdict: sock_filter) -> Vec<sock_filter> {
     let asks_a_clock = jump(libc::BPF_JEQ, libc::SYS_clock_gettime as u32, 0, 3);
     let is_this = jump(libc::BPF_JEQ, libc::CLOCK_PROCESS_CPUTIME_ID as u32, 0, 1);
     vec![load(NUMBER), asks_a_clock, load(argument(0)), is_this, verdict, allow()]
+}
+
+/// Has `verdict` on the question how much processor time a certain thread has used.
+fn of_threads_times(verdict: sock_filter) -> Vec<sock_filter> {
+    let asks_a_clock = jump(libc::BPF_JEQ, libc::SYS_clock_gettime as u32, 0, 3);
+    let is_negative = jump(libc::BPF_JSET, 1 << 31, 0, 1);
+    vec![load(NUMBER), asks_a_clock, load(argument(0)), is_negative, verdict, allow()]
+}
+
+/// Has `verdict` on the call that wakes two threads.
+fn of_wakes_of_two(verdict: sock_filter) -> Vec<sock_filter> {
+    let is_futex = jump(libc::BPF_JEQ, libc::SYS_futex as u32, 0, 3);
+    let operation = libc::FUTEX_WAKE_OP | libc::FUTEX_PRIVATE_FLAG;
+    let is_this = jump(libc::BPF_JEQ, operation as u32, 0, 1);
+    vec![load(NUMBER), is_futex, load(argument(1)), is_this, verdict, allow()]
 }
 
 /// Asserts that `signal` ends a child that runs for ever under `filter`. Unless it is to be killed
@@ -102,6 +117,54 @@ fn pass_on() {
                 let turn = &turn;
                 move || turn(k % 2 == 0)
             });
+        }
+    });
+}
+
+/// Lets threads wait for one that has a mutex for long, and runs.
+fn compute_with_a_mutex() {
+    let lock = RawMutex::new();
+    let compute = || {
+        loop {
+            lock.lock();
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_micros(200) {}
+            lock.unlock();
+            sleep();
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(compute);
+        compute();
+    });
+}
+
+/// Lets three threads read after each write, and aborts if one of them isn't woken.
+fn read_together() {
+    const READERS: usize = 3;
+    let (lock, reads) = (RawRwLock::new(), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..READERS {
+            scope.spawn(|| {
+                loop {
+                    lock.lock_shared();
+                    lock.unlock_shared();
+                    reads.fetch_add(1, Ordering::Relaxed);
+                    sleep();
+                }
+            });
+        }
+        loop {
+            lock.lock_exclusive();
+            thread::sleep(Duration::from_millis(20));
+            let (before, left) = (reads.load(Ordering::Relaxed), Instant::now());
+            lock.unlock_exclusive();
+            while reads.load(Ordering::Relaxed) < before + READERS {
+                if left.elapsed() > Duration::from_millis(700) {
+                    std::process::abort();
+                }
+                sleep();
+            }
         }
     });
 }
@@ -284,6 +347,39 @@ fn where_the_processor_time_is_refused_locks_go_on() {
 #[test]
 fn a_program_that_forgoes_yields_does_not_ask_for_processor_time() {
     assert_ended(libc::SIGALRM, of_processor_time(trap()), forgo_yields, take_turns);
+}
+
+#[test]
+fn where_a_holder_stays_its_processor_time_is_asked_for() {
+    if !is_single() {
+        assert_ended(libc::SIGSYS, of_threads_times(trap()), || {}, compute_with_a_mutex);
+    }
+}
+
+#[test]
+fn where_a_holders_processor_time_is_refused_locks_go_on() {
+    let refused = of_threads_times(refuse(libc::EPERM));
+    assert_ended(libc::SIGALRM, refused, || {}, compute_with_a_mutex);
+}
+
+#[test]
+fn a_program_that_forgoes_yields_does_not_ask_for_a_holders_processor_time() {
+    assert_ended(libc::SIGALRM, of_threads_times(trap()), forgo_yields, compute_with_a_mutex);
+}
+
+#[test]
+fn several_threads_are_woken_two_by_two() {
+    assert_ended(libc::SIGSYS, of_wakes_of_two(trap()), || {}, read_together);
+}
+
+#[test]
+fn where_a_wake_of_two_is_refused_threads_are_woken_one_by_one() {
+    assert_ended(libc::SIGALRM, of_wakes_of_two(refuse(libc::EPERM)), || {}, read_together);
+}
+
+#[test]
+fn a_program_that_forgoes_yields_wakes_threads_one_by_one() {
+    assert_ended(libc::SIGALRM, of_wakes_of_two(trap()), forgo_yields, read_together);
 }
 
 #[test]
