@@ -99,6 +99,14 @@ void draw_pattern(uint64_t seed)
 	it.interrupted = draw_below(&seed, 8) == 0;
 }
 
+/* What the change says of the number, if it is that one's. */
+static const char *value_of(const char *change, const char *name)
+{
+	size_t length = strlen(name);
+	int is_this = !strncmp(change, name, length) && change[length] == '=';
+	return is_this ? change + length + 1 : NULL;
+}
+
 int change_pattern(const char *change)
 {
 #define NAMED(name)                                                            \
@@ -139,33 +147,28 @@ int change_pattern(const char *change)
 		{"others_inside", &it.others.inside},
 		{"others_outside", &it.others.outside},
 	};
-	const char *is = strchr(change, '=');
-	size_t length = is ? (size_t)(is - change) : 0;
+	const char *value;
 	for (size_t at = 0; at < sizeof(numbers) / sizeof *numbers; at++) {
-		const char *name = numbers[at].name;
-		if (strlen(name) == length && !strncmp(name, change, length)) {
-			*numbers[at].value = atoi(is + 1);
+		if ((value = value_of(change, numbers[at].name))) {
+			*numbers[at].value = atoi(value);
 			return 1;
 		}
 	}
 	for (size_t at = 0; at < sizeof(works) / sizeof *works; at++) {
-		const char *name = works[at].name;
-		if (strlen(name) == length && !strncmp(name, change, length)) {
+		if ((value = value_of(change, works[at].name))) {
 			struct work *work = works[at].work;
-			work->us = atof(is + 1);
+			work->us = atof(value);
 			work->spread = work->us == 0		 ? NOTHING
 				       : work->spread == NOTHING ? CONSTANT
 								 : work->spread;
 			return 1;
 		}
 	}
-	if (length == 4 && !strncmp(change, "kind", 4))
-		it.kind = (enum kind)atoi(is + 1);
-	else if (length == 4 && !strncmp(change, "type", 4))
-		it.type = (enum mutex_type)atoi(is + 1);
-	else
-		return 0;
-	return 1;
+	if ((value = value_of(change, "kind")))
+		it.kind = (enum kind)atoi(value);
+	else if ((value = value_of(change, "type")))
+		it.type = (enum mutex_type)atoi(value);
+	return value != NULL;
 }
 
 static void describe_work(const char *where, struct work work)

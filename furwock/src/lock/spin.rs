@@ -151,7 +151,6 @@ pub(super) struct Spin {
     probing: &'static Probing,
     /// Pauses so far, without the time spent aside.
     pauses: u32,
-    began_ns: u64,
     ends_ns: u64,
     holder: Holder,
     /// It begins by standing aside.
@@ -180,7 +179,6 @@ impl Spin {
             key,
             probing,
             pauses: 0,
-            began_ns: 0,
             ends_ns: 0,
             holder: Holder::default(),
             begins_aside: false,
@@ -331,7 +329,6 @@ impl Spin {
             self.ends_ns = now + if self.is_short() { whole_ns / 2 } else { whole_ns };
             let longest_ns = self.probing.spin_ns() + self.probing.longer_ns();
             self.holder = Holder::since(now, longest_ns / ASKS_AFTER);
-            self.began_ns = now;
         }
         let longer_ns = if self.saw_others { 0 } else { self.probing.longer_ns() };
         let goes_on = now < self.ends_ns + longer_ns && !self.is_holder_off(now);
@@ -346,7 +343,7 @@ impl Spin {
     /// processor.
     fn is_holder_off(&mut self, now_ns: u64) -> bool {
         let is_known = core::mem::take(&mut self.is_owned) && !self.saw_others;
-        is_known && self.holder.is_off(self.owner, self.began_ns, now_ns)
+        is_known && self.holder.is_off(self.owner, now_ns)
     }
 }
 
@@ -666,24 +663,18 @@ mod tests {
     }
 
     #[test]
+    #[cfg(not(simulated))]
     fn of_a_broadcast_several_are_woken_though_holders_are_off() {
-        let ahead = |lock: &u64| {
-            let key = Key::mutex(core::ptr::from_ref(lock).addr());
+        with_bucket(Key::mutex, SPINNING, |key, _| {
             learn_that_holders_are_off(key);
-            [how_far_ahead(key), how_far_ahead_of_broadcast(key)]
-        };
-        let least = match (lot::is_single(), lot::are_there_ranks()) {
-            (false, false) => 4,
-            _ => 1,
-        };
-        // (Another test's lock may be in the same bucket.)
-        let several = |&[one, of_broadcast]: &[u32; 2]| one == 1 && of_broadcast >= least;
-        assert!([0_u64; 100].iter().map(ahead).any(|it| several(&it)));
+            let least = if lot::is_single() || lot::are_there_ranks() { 1 } else { 4 };
+            how_far_ahead(key) == 1 && how_far_ahead_of_broadcast(key) >= least
+        });
     }
 
     /// How many of 100 spells for a lock of this kind that thread `tid` holds end in the first
     /// three quarters of their length.
-    #[cfg(not(miri))]
+    #[cfg(not(any(miri, simulated)))]
     fn cut_short(probing: &'static Probing, tid: u32) -> usize {
         let whole_ns = probing.spin_ns() + probing.longer_ns();
         let locks: Vec<u64> = vec![0; 100];
@@ -699,25 +690,20 @@ mod tests {
     }
 
     #[test]
-    #[cfg(not(miri))]
+    #[cfg(not(any(miri, simulated)))]
     fn a_spell_for_a_holder_that_sleeps_ends_early() {
+        use crate::lock::holder::beside_a_sleeper;
         static MUTEXES: Probing = Probing { longer_ns: 75_000, ..PLAIN };
         static RWLOCKS: Probing = Probing { spin_ns: 50_000, ..PLAIN };
-        let (says, hears) = std::sync::mpsc::channel();
-        let (end, ended) = std::sync::mpsc::channel::<()>();
-        let sleeper = std::thread::spawn(move || {
-            says.send(lot::tid()).unwrap();
-            _ = ended.recv();
-        });
-        let sleeper_tid = hears.recv().unwrap();
         _ = lot::node();
         let probings = if lot::is_single() { &[][..] } else { &[&MUTEXES, &RWLOCKS] };
-        for probing in probings {
-            // (Another test's lock may be in the same bucket, and the sleeper has yet to sleep.)
-            assert!(cut_short(probing, sleeper_tid) > 50);
-            assert!(cut_short(probing, lot::tid()) < 50, "it runs");
-        }
-        drop(end);
-        sleeper.join().unwrap();
+        beside_a_sleeper(|sleeper| {
+            for probing in probings {
+                // (Another test's lock may be in the same bucket, and the sleeper has yet to
+                // sleep.)
+                assert!(cut_short(probing, sleeper) > 50);
+                assert!(cut_short(probing, lot::tid()) < 50, "it runs");
+            }
+        });
     }
 }

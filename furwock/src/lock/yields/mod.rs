@@ -12,8 +12,9 @@
 //!
 //! Others yield by rules of their own: a reader that is about to pass sleeping writers
 //! (`rwlock/reader.rs`), a waiter that a condvar's signal woke while its sender held the mutex, and
-//! that has taken the processor from the sender (`to_holder`); and on the only processor one that
-//! waits for another's answer (`once`), and a lock's spinner (`spinner`).
+//! that has taken the processor from the sender (`to_holder`); a spinlock's waiter, which asks
+//! whether another thread wants the processor (`return_at_once`); and on the only processor one
+//! that waits for another's answer (`once`), and a lock's spinner (`spinner`).
 
 mod balance;
 mod once;

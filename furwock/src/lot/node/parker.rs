@@ -24,8 +24,8 @@ const ABANDONED: u32 = 3;
 /// to come. More didn't pay (docs/experiments.md, "A shorter spin in the parker").
 const SPINS: u32 = if cfg!(any(loom, shuttle)) { 0 } else { 3 };
 
-/// Wakes of threads that have been notified, two to a system call: where many are woken, the calls
-/// are a third of what it costs. Makes the last as it is dropped.
+/// Wakes of threads that have been notified, two to a system call: a tenth is saved where many are
+/// woken (docs/experiments.md, "More random programs"). Makes the last as it is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Wakes<'p> {
     due: Option<&'p AtomicU32>,
