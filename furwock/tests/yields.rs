@@ -413,3 +413,44 @@ fn on_one_processor_waiters_that_forgo_yields_make_none() {
         assert_ended(libc::SIGALRM, of_yields(trap()), forgo_yields, way);
     }
 }
+
+/// How often a thread on one processor takes and releases two mutexes, one of which another waits
+/// for and has been woken for, until that one has had it: the median of some rounds.
+fn passes_of_a_woken_waiter() -> usize {
+    keep_processors(1);
+    let locks = [RawMutex::new(), RawMutex::new()];
+    let pass = || {
+        let (had, passes) = (AtomicBool::new(false), AtomicUsize::new(0));
+        locks[0].lock();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                locks[0].lock();
+                had.store(true, Ordering::Relaxed);
+                locks[0].unlock();
+            });
+            thread::sleep(Duration::from_millis(2));
+            locks[0].unlock();
+            while !had.load(Ordering::Relaxed) {
+                for lock in &locks {
+                    lock.lock();
+                    lock.unlock();
+                }
+                passes.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        passes.into_inner()
+    };
+    let mut passes = [(); 21].map(|()| pass());
+    passes.sort_unstable();
+    passes[10]
+}
+
+#[test]
+fn on_one_processor_a_woken_waiter_is_not_passed_for_a_whole_slice() {
+    let is_soon = || {
+        let passes = passes_of_a_woken_waiter();
+        println!("{passes}");
+        i32::from(passes > 1_000)
+    };
+    assert_eq!(child(is_soon).end(), 0);
+}

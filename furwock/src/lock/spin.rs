@@ -37,8 +37,8 @@ pub(super) const LEARNT_BEFORE: usize = 5;
 /// to (`pays`), or on the only processor, where none spins, how often a lock was taken past the
 /// spinner that yields (`yields`); what yields did (`yields`): a rwlock's waiters', or a mutex's to
 /// its holder; in a mutex's what signals did that woke their waiter at once (`balance`), and how
-/// many wakes in a row were in vain (`naps`); and in a rwlock's how often nobody was inside
-/// (`sharing`).
+/// many wakes in a row were in vain (`naps`), on the only processor what yields to woken waiters
+/// came to (`yields`); and in a rwlock's how often nobody was inside (`sharing`).
 const WAKES_AHEAD: usize = 0;
 pub(super) const LOOKS: usize = 1;
 pub(super) const CROWDING: usize = 1;
@@ -49,6 +49,7 @@ pub(super) const HOLDER_YIELDS: usize = 3;
 pub(super) const SIGNALS: usize = 4;
 pub(super) const SHARING: usize = 5;
 pub(super) const VAIN_WAKES: usize = 5;
+pub(super) const PAST_WOKEN: usize = 5;
 
 /// The most wakes that are on their way to a lock at once, and for each processor.
 pub(super) const MOST_AHEAD: u32 = 127;

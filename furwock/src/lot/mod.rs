@@ -15,7 +15,7 @@ mod wait;
 
 pub(crate) use bucket::{
     Locked, LockedPair, Queued, advice, announce, is_empty, is_single, lock, lock_pair, processors,
-    seems_empty, seems_single,
+    seem_queued, seems_empty, seems_single,
 };
 #[cfg(all(test, shuttle))]
 pub(crate) use node::forget_ended_executions;

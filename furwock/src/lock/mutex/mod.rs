@@ -23,11 +23,14 @@ use super::bits::Bits;
 use super::brief::Brief;
 use super::contender::{Contender, Lock};
 use super::options::{Options, Status};
-use super::yields::note_steal;
+use super::yields::{note_steal, past_woken};
 use crate::lot::{self, Key};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use release::{ahead, release_ordering};
-use state::{BITS, FREE, OWNER, PARKED, SPIN, expected_after, is_free, may_stay_unseen, owner};
+use state::{
+    BITS, FREE, OWNER, PARKED, SPIN, WAKES, are_woken_alone, expected_after, is_free,
+    may_stay_unseen, owner,
+};
 
 /// A mutex without data: one word, zero when free.
 ///
@@ -204,8 +207,13 @@ impl RawMutex {
     /// The word was `seen`, as in `try_steal`: takes the lock past the queue if it is free, or soon
     /// becomes so. A newcomer's spell, of which the word says nothing.
     fn lock_soon(&self, seen: u32) -> bool {
-        if is_free(seen) && self.try_steal(seen) {
-            return true;
+        if is_free(seen) {
+            if are_woken_alone(seen) && lot::seems_single() {
+                past_woken(self.key(), || self.word.load(Ordering::Relaxed) & WAKES == 0);
+            }
+            if self.try_steal(seen) {
+                return true;
+            }
         }
         let Some(mut spell) = Brief::new(self.key()) else { return false };
         let (mut word, mut is_in_turn) = (seen, false);

@@ -118,6 +118,13 @@ pub(super) const fn may_stay_unseen(word: u32) -> bool {
     word & HANDOFF == 0 && (word & PARKED == 0 || word & (WAKES | SPIN) != 0)
 }
 
+/// Whether waiters that were woken are all that are on their way to a lock: no thread spins, or has
+/// it promised.
+#[inline]
+pub(super) const fn are_woken_alone(word: u32) -> bool {
+    word & WAKES != 0 && word & (SPIN | HANDOFF) == 0
+}
+
 /// What a release leaves behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Release {

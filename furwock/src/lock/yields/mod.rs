@@ -14,15 +14,18 @@
 //! (`rwlock/reader.rs`), a waiter that a condvar's signal woke while its sender held the mutex, and
 //! that has taken the processor from the sender (`to_holder`); a spinlock's waiter, which asks
 //! whether another thread wants the processor (`return_at_once`); and on the only processor one
-//! that waits for another's answer (`once`), and a lock's spinner (`spinner`).
+//! that waits for another's answer (`once`), a lock's spinner (`spinner`), and a thread that takes
+//! a lock past waiters that were woken (`past_woken`).
 
 mod balance;
 mod once;
+mod past_woken;
 pub(super) mod share;
 mod spinner;
 
 pub(crate) use balance::Balance;
 pub(crate) use once::once;
+pub(super) use past_woken::past_woken;
 pub(super) use spinner::{Spinner, note_steal};
 
 use core::sync::atomic::{AtomicU64, Ordering};

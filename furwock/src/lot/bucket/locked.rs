@@ -123,7 +123,13 @@ pub(crate) fn is_empty(key: Key) -> bool {
 /// Whether it seems so, without a fence: an answer for callers that find out later.
 #[inline]
 pub(crate) fn seems_empty(key: Key) -> bool {
-    table::bucket(key).waiters.load(Ordering::Relaxed) == 0
+    seem_queued(key) == 0
+}
+
+/// How many waiters seem to be queued at `key` and what shares its bucket.
+#[inline]
+pub(crate) fn seem_queued(key: Key) -> u32 {
+    table::bucket(key).waiters.load(Ordering::Relaxed)
 }
 
 impl<'t> Locked<'t> {

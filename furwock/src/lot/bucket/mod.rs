@@ -14,7 +14,8 @@ pub(crate) use locked::sleepers_window;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use locked::wake_in_handler;
 pub(crate) use locked::{
-    Locked, advice, announce, is_empty, lock, remove_if_queued, remove_if_queued_and, seems_empty,
+    Locked, advice, announce, is_empty, lock, remove_if_queued, remove_if_queued_and, seem_queued,
+    seems_empty,
 };
 pub(crate) use pair::{LockedPair, lock_pair};
 pub(crate) use queued::Queued;
