@@ -204,16 +204,20 @@ impl RawMutex {
         false
     }
 
+    /// The word was `seen`, as in `try_steal`: the same by a thread that waits if the lock is held.
+    #[inline]
+    fn lock_if_free(&self, seen: u32) -> bool {
+        if are_woken_alone(seen) && is_free(seen) && lot::seems_single() {
+            past_woken(self.key(), || self.word.load(Ordering::Relaxed) & WAKES == 0);
+        }
+        is_free(seen) && self.try_steal(seen)
+    }
+
     /// The word was `seen`, as in `try_steal`: takes the lock past the queue if it is free, or soon
     /// becomes so. A newcomer's spell, of which the word says nothing.
     fn lock_soon(&self, seen: u32) -> bool {
-        if is_free(seen) {
-            if are_woken_alone(seen) && lot::seems_single() {
-                past_woken(self.key(), || self.word.load(Ordering::Relaxed) & WAKES == 0);
-            }
-            if self.try_steal(seen) {
-                return true;
-            }
+        if self.lock_if_free(seen) {
+            return true;
         }
         let Some(mut spell) = Brief::new(self.key()) else { return false };
         let (mut word, mut is_in_turn) = (seen, false);

@@ -47,8 +47,13 @@ pub fn try_steal(mutex: &RawMutex) -> bool {
     mutex.try_steal(mutex.word.load(Ordering::Relaxed))
 }
 
-/// `try_steal` for a caller that waits otherwise: the same, but it looks at a mutex that is held
-/// for a moment, as long as that has paid. Takes no lock. Acquire on success.
+/// `try_steal` for a caller that waits if the mutex is held. Takes no lock. Acquire on success.
+#[inline]
+pub fn lock_if_free(mutex: &RawMutex) -> bool {
+    mutex.lock_if_free(mutex.word.load(Ordering::Relaxed))
+}
+
+/// The same, but it looks at a mutex that is held for a moment, as long as that has paid.
 #[inline]
 pub fn lock_soon(mutex: &RawMutex) -> bool {
     mutex.lock_soon(mutex.word.load(Ordering::Relaxed))
