@@ -70,7 +70,8 @@ struct timespec timespec_sub(struct timespec a, struct timespec b)
 	return normal(a.tv_sec - b.tv_sec, a.tv_nsec - b.tv_nsec);
 }
 SOURCE
-flags="-O1 -w -std=gnu11 -pthread -I$folder -I$tree/support -include $folder/build.h -idirafter $tree"
+flags="-O1 -w -std=gnu11 -pthread -include $folder/build.h"
+flags="$flags -I$folder -I$tree/support -idirafter $tree"
 for below in sysdeps/unix/sysv/linux/x86_64 sysdeps/x86 sysdeps/x86_64 sysdeps/pthread \
     sysdeps/nptl sysdeps/generic include; do
     flags="$flags -idirafter $tree/$below"
@@ -86,7 +87,8 @@ rm -rf shared tests results
 mkdir shared tests results
 # (The programs among them aren't shared.)
 {
-    find "$tree/support" -maxdepth 1 -name '*.c' | grep -v -E '/(tst|test|true|false|echo|links|shell)-'
+    find "$tree/support" -maxdepth 1 -name '*.c' |
+        grep -v -E '/(tst|test|true|false|echo|links|shell)-'
     echo "$folder/build.c"
 } | side_by_side 'cc $flags -c {} -o shared/$(basename {} .c).o 2>/dev/null || :'
 ar rcs shared.a shared/*.o
