@@ -21,12 +21,12 @@ pub extern "C" fn furwock_mind_priorities() {
 /// threads one by one, for a program whose sandbox would kill it at one of these calls. Waiters of
 /// rwlocks yield before they sleep, so that other threads of their processor run, as do those that
 /// a condvar's signal woke while its sender held the mutex, and in programs that are bound to one
-/// processor those of mutexes, condvars, semaphores, barriers and parkers. Mutexes whose holders
-/// sleep or yield, and rwlocks, ask for the time that the process or the caller has used, a hundred
-/// times a second at most; a thread that spins for a lock for some microseconds asks for its
-/// holder's, whose clock has a negative number. Two of several threads are woken by one
-/// FUTEX_WAKE_OP, which changes nothing. A program whose sandbox refuses them
-/// with an error needs no call.
+/// processor those of mutexes, condvars, semaphores, barriers and parkers, and threads that take a
+/// mutex past waiters that were woken. Mutexes whose holders sleep or yield, and rwlocks, ask for
+/// the time that the process or the caller has used, a hundred times a second at most; a thread
+/// that spins for a lock for some microseconds asks for its holder's, whose clock has a negative
+/// number. Two of several threads are woken by one FUTEX_WAKE_OP, which changes nothing. A program
+/// whose sandbox refuses them with an error needs no call.
 #[unsafe(no_mangle)]
 pub extern "C" fn furwock_forgo_yields() {
     engine::lock::forgo_yields();

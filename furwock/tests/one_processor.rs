@@ -5,9 +5,10 @@
 mod common;
 mod process;
 
-use furwock::lock::{RawBarrier, RawCondvar, RawMutex, RawSemaphore};
+use common::{eventually, is_asleep};
+use furwock::lock::{RawBarrier, RawCondvar, RawMutex, RawSemaphore, forgo_yields, thread_id};
 use process::{child, keep_processors};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -182,4 +183,55 @@ fn threads_that_yield_to_one_another_all_get_the_mutex() {
     };
     let percent = end_of_child(counts);
     assert!(percent > 20, "one gets the mutex {percent} % as often as another");
+}
+
+/// How often a thread takes and releases two mutexes, for one of which another waits and has been
+/// woken, until that one has had it: the median of some rounds, in sixteens.
+fn passes_of_a_woken_waiter(forgoes_yields: bool) -> i32 {
+    let pass = |locks: &[RawMutex; 2]| {
+        let (waiter, had, mut passes) = (AtomicU32::new(0), AtomicBool::new(false), 0_usize);
+        locks[0].lock();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                waiter.store(thread_id(), Ordering::Relaxed);
+                locks[0].lock();
+                had.store(true, Ordering::Relaxed);
+                locks[0].unlock();
+            });
+            eventually("the other waits", || is_asleep(waiter.load(Ordering::Relaxed)));
+            locks[0].unlock();
+            while !had.load(Ordering::Relaxed) {
+                for lock in locks {
+                    lock.lock();
+                    lock.unlock();
+                }
+                passes += 1;
+            }
+        });
+        passes
+    };
+    end_of_child(|| {
+        keep_processors(1);
+        if forgoes_yields {
+            forgo_yields();
+        }
+        let locks = [RawMutex::new(), RawMutex::new()];
+        let mut passes = [(); 11].map(|()| pass(&locks));
+        passes.sort_unstable();
+        (passes[5] / 16).min(200) as i32
+    })
+}
+
+/// Threads that pass it yield to it, after 64 times at the latest: without yields it waits for a
+/// time slice. (Beside other programs slices are short. Those that pass it don't run meanwhile.)
+#[test]
+fn a_woken_waiter_of_one_of_two_mutexes_soon_runs() {
+    let median = |forgoes| {
+        let mut passes = [(); 9].map(|()| passes_of_a_woken_waiter(forgoes));
+        passes.sort_unstable();
+        passes[4]
+    };
+    let [with_yields, without] = [median(false), median(true)];
+    println!("passed {with_yields} times with yields, {without} without, in sixteens");
+    assert!(with_yields <= 8);
 }

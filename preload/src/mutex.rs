@@ -10,7 +10,7 @@ use furwock::Clock;
 use furwock::lock::{Options, thread_id};
 use furwock::unstable::known_thread_id;
 use furwock::unstable::mutex::{
-    known_claim, lock_contended, lock_if_free, lock_soon, try_lock_alone, try_lock_as,
+    known_claim, lock_contended, lock_if_free, lock_soon, try_lock_alone, try_lock_as, try_steal,
     try_unlock_alone, try_unlock_as, try_unlock_quietly, unlock_contended,
 };
 use furwock::unstable::signals::closed;
@@ -343,13 +343,18 @@ impl Mutex {
     /// Takes one of this kind that `try_take` didn't take.
     ///
     /// If it is free, or soon is, it is taken without a lock that a signal handler could come upon.
-    /// The recording library doesn't look for long: it would miss that a mutex was waited for. Nor
+    /// The recording library neither looks for long nor yields: it would miss that a mutex was
+    /// waited for. Nor
     /// is it worth it at mutexes with rules of their own: threads that do next to nothing else take
     /// longer for them, and don't learn to stand aside.
     #[inline(always)]
     fn take_slow(&self, kind: MutexKind) {
-        let looks = kind == MutexKind::Plain && !recording::IS_ON;
-        let taken = if looks { lock_soon(&self.raw) } else { lock_if_free(&self.raw) };
+        let take = match kind {
+            _ if recording::IS_ON => try_steal,
+            MutexKind::Plain => lock_soon,
+            _ => lock_if_free,
+        };
+        let taken = take(&self.raw);
         if taken {
             self.held_as(kind);
             recording::count_hold(self, Kind::Mutex);

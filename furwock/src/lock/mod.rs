@@ -85,12 +85,13 @@ pub fn mind_priorities() {
 /// Waiters of rwlocks yield before they sleep, so that other threads of their processor run; so do
 /// those that a condvar's signal woke while its sender held the mutex, and in programs that are
 /// bound to one processor those of mutexes, condvars, semaphores, barriers, parkers and
-/// notifications. Mutexes whose holders sleep or yield, and rwlocks, ask `clock_gettime` for the
-/// time that the process or the caller has used, a hundred times a second at most; a thread that
-/// spins for a lock for some microseconds asks for its holder's, whose clock has a negative number.
-/// Two of several threads are woken by one `FUTEX_WAKE_OP`, which changes nothing. These are the
-/// only system calls of this crate's on the way to a lock that neither glibc's locks make nor the
-/// program has asked for. Where a sandbox refuses them with an error, this needn't be called.
+/// notifications, and threads that take a mutex past waiters that were woken. Mutexes whose holders
+/// sleep or yield, and rwlocks, ask `clock_gettime` for the time that the process or the caller has
+/// used, a hundred times a second at most; a thread that spins for a lock for some microseconds
+/// asks for its holder's, whose clock has a negative number. Two of several threads are woken by
+/// one `FUTEX_WAKE_OP`, which changes nothing. These are the only system calls of this crate's on
+/// the way to a lock that neither glibc's locks make nor the program has asked for. Where a sandbox
+/// refuses them with an error, this needn't be called.
 #[cfg(not(any(loom, shuttle)))]
 pub fn forgo_yields() {
     crate::sys::sched_yield::forgo();

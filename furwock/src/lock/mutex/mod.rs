@@ -207,10 +207,16 @@ impl RawMutex {
     /// The word was `seen`, as in `try_steal`: the same by a thread that waits if the lock is held.
     #[inline]
     fn lock_if_free(&self, seen: u32) -> bool {
-        if are_woken_alone(seen) && is_free(seen) && lot::seems_single() {
-            past_woken(self.key(), || self.word.load(Ordering::Relaxed) & WAKES == 0);
+        let load = || self.word.load(Ordering::Relaxed);
+        let mut word = seen;
+        if are_woken_alone(word)
+            && is_free(word)
+            && lot::seems_single()
+            && past_woken(self.key(), || load() & WAKES == 0)
+        {
+            word = load();
         }
-        is_free(seen) && self.try_steal(seen)
+        is_free(word) && self.try_steal(word)
     }
 
     /// The word was `seen`, as in `try_steal`: takes the lock past the queue if it is free, or soon

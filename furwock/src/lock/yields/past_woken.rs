@@ -8,32 +8,34 @@
 //! take it, and wake those behind them, which run in their turn; after a few switches none waits
 //! any longer, and all words are quiet.
 
-use super::{IN_VAIN, may_yield, yield_and};
+use super::{IN_VAIN, may_yield};
 use crate::lock::spin::PAST_WOKEN;
 use crate::lock::trials;
 use crate::lot::{self, Key};
+use crate::sys::sched_yield::sched_yield;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// A thread yields once in so many times: words that differ have cost as much as the two switches.
+/// A process's threads yield once in so many times: words that differ have cost as much as the two
+/// switches.
 const PASSES: u32 = 64;
 
 /// Lets others run now and then, before the caller takes the free lock at `key` past waiters that
-/// were woken, and whose word it didn't expect. A yield was of use if the lock `is_quiet` after it,
-/// or fewer sleep there.
+/// were woken, and whose word it didn't expect. Returns whether it has. That was of use if the lock
+/// `is_quiet` now, or fewer sleep there.
 #[cold]
-pub(in crate::lock) fn past_woken(key: Key, is_quiet: impl FnOnce() -> bool) {
+pub(in crate::lock) fn past_woken(key: Key, is_quiet: impl FnOnce() -> bool) -> bool {
     static PASSED: AtomicU32 = AtomicU32::new(0);
-    let learnt = &lot::advice(key)[PAST_WOKEN];
-    let pays = || may_yield() && trials::are_due(learnt, IN_VAIN);
     // (A simulation's results may not depend on what another left behind.)
-    if cfg!(simulated) || !is_due(&PASSED) || !pays() {
-        return;
+    if cfg!(simulated) || !is_due(&PASSED) || !may_yield() {
+        return false;
     }
+    let learnt = &lot::advice(key)[PAST_WOKEN];
     let queued = lot::seem_queued(key);
-    let was_of_use = || is_quiet() || lot::seem_queued(key) < queued;
-    if let Some((was_of_use, _)) = yield_and(was_of_use) {
-        trials::learn(learnt, was_of_use);
+    let has_yielded = trials::are_due(learnt, IN_VAIN) && sched_yield();
+    if has_yielded {
+        trials::learn(learnt, is_quiet() || lot::seem_queued(key) < queued);
     }
+    has_yielded
 }
 
 /// Counts one more; whether they are enough. (There is one processor: none is lost but by chance.)
