@@ -10,7 +10,7 @@ use furwock::Clock;
 use furwock::lock::{Options, thread_id};
 use furwock::unstable::known_thread_id;
 use furwock::unstable::mutex::{
-    known_claim, lock_contended, lock_if_free, lock_soon, try_lock_alone, try_lock_as, try_steal,
+    known_claim, lock_contended, lock_soon, make_way, try_lock_alone, try_lock_as, try_steal,
     try_unlock_alone, try_unlock_as, try_unlock_quietly, unlock_contended,
 };
 use furwock::unstable::signals::closed;
@@ -38,7 +38,20 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
 #[cold]
 #[inline(never)]
 fn pthread_mutex_lock_slow(mutex: &Mutex) -> c_int {
-    mutex.take_slow(MutexKind::Plain);
+    // A mutex that is free, or soon is, is taken without a lock that a signal handler could come
+    // upon. The recording library neither looks for long nor yields: it would miss that a mutex was
+    // waited for.
+    let taken = if recording::IS_ON { try_steal(&mutex.raw) } else { lock_soon(&mutex.raw) };
+    if taken {
+        mutex.held_as(MutexKind::Plain);
+        recording::count_hold(mutex, Kind::Mutex);
+    } else {
+        closed(|| {
+            mutex.contend();
+            mutex.held_as(MutexKind::Plain);
+        });
+    }
+    probes::mutex_acquired(mutex);
     // What it returns mustn't be known: the caller, whose fast path would save a register for a
     // call, jumps here instead.
     black_box(0)
@@ -77,7 +90,7 @@ fn lock_any(mutex: &Mutex) -> c_int {
 }
 
 mod typed {
-    use super::{Mutex, c_int, glibc};
+    use super::{Mutex, c_int, closed, glibc, make_way, probes, recording};
 
     #[cold]
     #[inline(never)]
@@ -88,7 +101,17 @@ mod typed {
         if let Some(answer) = mutex.answer(kind, glibcs) {
             return answer;
         }
-        mutex.take_slow(kind);
+        // Not `lock_soon`: threads that do next to nothing else take longer for such a mutex, and
+        // don't learn to stand aside.
+        if !recording::IS_ON {
+            make_way(&mutex.raw);
+        }
+        // A handler that leaves the call for good mustn't come between the mutex and its owner.
+        closed(|| {
+            mutex.take_slow();
+            mutex.held_as(kind);
+        });
+        probes::mutex_acquired(mutex);
         0
     }
 }
@@ -340,34 +363,18 @@ impl Mutex {
         }
     }
 
-    /// Takes one of this kind that `try_take` didn't take.
-    ///
-    /// If it is free, or soon is, it is taken without a lock that a signal handler could come upon.
-    /// The recording library neither looks for long nor yields: it would miss that a mutex was
-    /// waited for. Nor
-    /// is it worth it at mutexes with rules of their own: threads that do next to nothing else take
-    /// longer for them, and don't learn to stand aside.
+    /// Takes it after `try_take` didn't. If it is held, another exchange would only take the cache
+    /// line from the holder.
     #[inline(always)]
-    fn take_slow(&self, kind: MutexKind) {
-        let take = match kind {
-            _ if recording::IS_ON => try_steal,
-            MutexKind::Plain => lock_soon,
-            _ => lock_if_free,
-        };
-        let taken = take(&self.raw);
-        if taken {
-            self.held_as(kind);
+    fn take_slow(&self) {
+        if try_steal(&self.raw) {
             recording::count_hold(self, Kind::Mutex);
         } else {
-            closed(|| {
-                self.contend();
-                self.held_as(kind);
-            });
+            self.contend();
         }
-        probes::mutex_acquired(self);
     }
 
-    /// Takes it after `take_slow` found it held.
+    /// Takes it after `try_steal` found it held.
     #[inline(always)]
     fn contend(&self) {
         probes::lll_lock_wait(self);

@@ -204,25 +204,21 @@ impl RawMutex {
         false
     }
 
-    /// The word was `seen`, as in `try_steal`: the same by a thread that waits if the lock is held.
+    /// The word was `seen`: lets waiters that were woken run before the thread passes them, on the
+    /// only processor, now and then. Returns whether it has: then the word is another.
     #[inline]
-    fn lock_if_free(&self, seen: u32) -> bool {
-        let load = || self.word.load(Ordering::Relaxed);
-        let mut word = seen;
-        if are_woken_alone(word)
-            && is_free(word)
+    fn make_way(&self, seen: u32) -> bool {
+        are_woken_alone(seen)
+            && is_free(seen)
             && lot::seems_single()
-            && past_woken(self.key(), || load() & WAKES == 0)
-        {
-            word = load();
-        }
-        is_free(word) && self.try_steal(word)
+            && past_woken(self.key(), || self.word.load(Ordering::Relaxed) & WAKES == 0)
     }
 
     /// The word was `seen`, as in `try_steal`: takes the lock past the queue if it is free, or soon
     /// becomes so. A newcomer's spell, of which the word says nothing.
     fn lock_soon(&self, seen: u32) -> bool {
-        if self.lock_if_free(seen) {
+        let seen = if self.make_way(seen) { self.word.load(Ordering::Relaxed) } else { seen };
+        if is_free(seen) && self.try_steal(seen) {
             return true;
         }
         let Some(mut spell) = Brief::new(self.key()) else { return false };

@@ -47,16 +47,18 @@ pub fn try_steal(mutex: &RawMutex) -> bool {
     mutex.try_steal(mutex.word.load(Ordering::Relaxed))
 }
 
-/// `try_steal` for a caller that waits if the mutex is held. Takes no lock. Acquire on success.
-#[inline]
-pub fn lock_if_free(mutex: &RawMutex) -> bool {
-    mutex.lock_if_free(mutex.word.load(Ordering::Relaxed))
-}
-
-/// The same, but it looks at a mutex that is held for a moment, as long as that has paid.
+/// `try_steal` for a caller that waits otherwise: the same, but it looks at a mutex that is held
+/// for a moment, as long as that has paid, and makes way as `make_way`.
 #[inline]
 pub fn lock_soon(mutex: &RawMutex) -> bool {
     mutex.lock_soon(mutex.word.load(Ordering::Relaxed))
+}
+
+/// Lets waiters run that were woken, before a caller of `try_steal` that waits otherwise passes
+/// them: on the only processor, now and then.
+#[inline]
+pub fn make_way(mutex: &RawMutex) {
+    mutex.make_way(mutex.word.load(Ordering::Relaxed));
 }
 
 /// Releases the mutex if its word is the calling thread's claim. Calls nothing. Release.
