@@ -24,14 +24,15 @@ if [ ! -e "$archive" ]; then
 fi
 
 cargo build --release --quiet -p furwock-preload
+ours=$PWD/scripts/glibc-tests
 target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$target/glibc-tests"
 target=$(cd "$target" && pwd)
 preload=$target/release/libfurwock_preload.so
 folder=$target/glibc-tests
-case $folder in
+case $ours$folder in
     *[[:space:]]*)
-        echo "the target folder's name has a space in it, which LD_PRELOAD can't have: $folder" >&2
+        echo "a folder's name has a space in it, which LD_PRELOAD can't have: $ours or $folder" >&2
         exit 1
         ;;
 esac
@@ -49,48 +50,9 @@ cd "$folder"
 rm -rf shared shared.a tests results log
 mkdir shared tests results log
 
-# What glibc's build would define.
-cat >build.h <<'HEADER'
-#define _GNU_SOURCE 1
-#include <stdbool.h>
-#include <limits.h>
-#define _ISOMAC 1
-#define IS_IN(module) 0
-#define attribute_hidden
-#define libc_hidden_proto(name)
-#define libc_hidden_def(name)
-#define weak_alias(name, alias)
-#define TIMEOUTFACTOR 1
-HEADER
+# What glibc's build would define; a header that it would make is empty.
 : >config.h
-cat >build.c <<'SOURCE'
-#include <time.h>
-const char support_srcdir_root[] = "/tmp", support_objdir_root[] = "/tmp",
-	   support_install_prefix[] = "/usr", support_libdir_prefix[] = "/lib",
-	   support_bindir_prefix[] = "/bin", support_sbindir_prefix[] = "/sbin",
-	   support_install_rootsbindir[] = "/sbin",
-	   support_complocaledir_prefix[] = "/tmp",
-	   support_sysconfdir_prefix[] = "/etc",
-	   support_objdir_elf_ldso[] = "/lib64/ld-linux-x86-64.so.2";
-
-static struct timespec normal(time_t seconds, long nanoseconds)
-{
-	const long second = 1000 * 1000 * 1000;
-	long whole = (nanoseconds + second) / second - 1;
-	return (struct timespec){seconds + whole, nanoseconds - whole * second};
-}
-
-struct timespec timespec_add(struct timespec a, struct timespec b)
-{
-	return normal(a.tv_sec + b.tv_sec, a.tv_nsec + b.tv_nsec);
-}
-
-struct timespec timespec_sub(struct timespec a, struct timespec b)
-{
-	return normal(a.tv_sec - b.tv_sec, a.tv_nsec - b.tv_nsec);
-}
-SOURCE
-flags="-O1 -w -std=gnu11 -pthread -include $folder/build.h"
+flags="-O1 -w -std=gnu11 -pthread -include $ours/build.h"
 flags="$flags -I$folder -I$tree/support -idirafter $tree"
 for below in sysdeps/unix/sysv/linux/x86_64 sysdeps/x86 sysdeps/x86_64 sysdeps/pthread \
     sysdeps/nptl sysdeps/generic include; do
@@ -107,7 +69,7 @@ side_by_side() {
 {
     find "$tree/support" -maxdepth 1 -name '*.c' |
         grep -v -E '/(tst|test|true|false|echo|links|shell)-'
-    echo "$folder/build.c"
+    echo "$ours/build.c"
 } | side_by_side 'name=$(basename {} .c)
     cc $flags -c {} -o "shared/$name.o" 2>"log/$name" || :'
 ar rcs shared.a shared/*.o

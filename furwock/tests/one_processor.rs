@@ -1,6 +1,7 @@
 //! How often threads at a bounded queue switch where all of them share one processor, and those
-//! that wait for one another at other locks. A child counts: it allows itself one before it uses
-//! any lock. One child at a time: each would be another program to the others.
+//! that wait for one another at other locks; and how often one is passed that was woken. A child
+//! counts: it allows itself one before it uses any lock. One child at a time: each would be another
+//! program to the others.
 
 mod common;
 mod process;

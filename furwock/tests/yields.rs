@@ -283,6 +283,17 @@ fn ask_for_a_wait() {
     });
 }
 
+/// Each passes those that wait for one of the mutexes and have been woken.
+fn take_two_in_turn() {
+    let locks = [RawMutex::new(), RawMutex::new()];
+    on_one_processor(|| {
+        for lock in &locks {
+            lock.lock();
+            lock.unlock();
+        }
+    });
+}
+
 fn is_single() -> bool {
     let is_single = thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
     if is_single {
@@ -393,6 +404,7 @@ fn on_one_processor_waiters_yield() {
         signal,
         ask_for_a_wait,
         answer_each_other,
+        take_two_in_turn,
     ];
     for way in ways {
         assert_ended(libc::SIGSYS, of_yields(trap()), || {}, way);
@@ -401,14 +413,24 @@ fn on_one_processor_waiters_yield() {
 
 #[test]
 fn on_one_processor_waiters_whose_yields_are_refused_sleep() {
-    for way in [sleep_with_a_mutex, sleep_as_writers, meet, park, notify, signal] {
+    let ways = [sleep_with_a_mutex, sleep_as_writers, meet, park, notify, signal, take_two_in_turn];
+    for way in ways {
         assert_ended(libc::SIGALRM, of_yields(refuse(libc::EPERM)), || {}, way);
     }
 }
 
 #[test]
 fn on_one_processor_waiters_that_forgo_yields_make_none() {
-    let ways = [sleep_with_a_mutex, sleep_as_writers, meet, park, notify, signal, ask_for_a_wait];
+    let ways = [
+        sleep_with_a_mutex,
+        sleep_as_writers,
+        meet,
+        park,
+        notify,
+        signal,
+        ask_for_a_wait,
+        take_two_in_turn,
+    ];
     for way in ways {
         assert_ended(libc::SIGALRM, of_yields(trap()), forgo_yields, way);
     }

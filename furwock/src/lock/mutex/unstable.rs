@@ -48,7 +48,8 @@ pub fn try_steal(mutex: &RawMutex) -> bool {
 }
 
 /// `try_steal` for a caller that waits otherwise: the same, but it looks at a mutex that is held
-/// for a moment, as long as that has paid, and makes way as `make_way`.
+/// for a moment, as long as that has paid, and makes way as `make_way`. Takes no lock. Acquire on
+/// success.
 #[inline]
 pub fn lock_soon(mutex: &RawMutex) -> bool {
     mutex.lock_soon(mutex.word.load(Ordering::Relaxed))
